@@ -21,6 +21,7 @@ from .equations import (
     ElasticVTI,
     ViscoAcoustic,
     ViscoElastic,
+    ViscoElasticVTI,
 )
 from .equations.equation import Equation, Field, Parameter
 from .errors import (
@@ -124,6 +125,7 @@ __all__ = [
     "UnsupportedError",
     "ViscoAcoustic",
     "ViscoElastic",
+    "ViscoElasticVTI",
     "backend",
     "backends",
     "check_arrays",

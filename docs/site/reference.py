@@ -34,7 +34,8 @@ TASKS = (
          "PropTorch PropJax empty_pool Snapshots ricker sampled"),
     Task("wave-equations", "Wave equations", "Choose the physics.", USERS,
          "Acoustic AcousticVariableDensity AcousticVTI AcousticTTI AcousticBorn Elastic ElasticVTI ElasticOrthorhombic "
-         "ElasticTTI ElasticLame ElasticImpedance ElasticLogarithm SH ViscoAcoustic ViscoElastic equations",
+         "ElasticTTI ElasticLame ElasticImpedance ElasticLogarithm SH ViscoAcoustic ViscoElastic ViscoElasticVTI "
+         "equations",
          "sweep_core.numerics"),
     Task("memory", "Memory of gradients", "Choose how a gradient remembers the forward run.", USERS,
          "MemoryOptions CkptOptions BoundaryOptions CUDAOptions Estimate Cost MemoryUse"),

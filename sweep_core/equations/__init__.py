@@ -13,6 +13,7 @@ from .elastic_vti import ElasticVTI
 from .sh import SH
 from .viscoacoustic import ViscoAcoustic
 from .viscoelastic import ViscoElastic
+from .viscoelastic_vti import ViscoElasticVTI
 
 BROUGHT = (
     Acoustic,
@@ -27,6 +28,7 @@ BROUGHT = (
     SH,
     ViscoAcoustic,
     ViscoElastic,
+    ViscoElasticVTI,
 )
 """Registered equations. `Elastic` in other parameters shares its name and its compiled code."""
 
@@ -46,4 +48,5 @@ __all__ = [
     "ElasticVTI",
     "ViscoAcoustic",
     "ViscoElastic",
+    "ViscoElasticVTI",
 ]

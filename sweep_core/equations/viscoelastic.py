@@ -59,18 +59,42 @@ class ViscoElastic(RelaxingEquation):
         return Elastic(self.spatial_order).default_pml_type(ndim, free_surface)
 
     def relaxing_moduli(self, node_averages: Any, *parameters: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        vp, vs, rho, qp, qs = parameters
-        vp, vs = self._unrelaxed_speeds(vp, vs, qp, qs)
+        *elastic, qp, qs = self.unrelaxed_models(*parameters)
         mechanisms = zip(self.relaxation.fractions(qp), self.relaxation.fractions(qs), strict=True)
-        shares = [_change(node_averages, rho * vp**2, rho * vs**2, *fractions) for fractions in mechanisms]
-        return self.unrelaxed(node_averages, vp, vs, rho), shares
+        shares = [self.change(node_averages, *fractions, *elastic) for fractions in mechanisms]
+        return self.unrelaxed(node_averages, *elastic), shares
 
-    def _unrelaxed_speeds(self, vp: Any, vs: Any, qp: Any, qs: Any) -> list[Any]:
-        stiffening = (self.relaxation.stiffening(self.reference_frequency, q) ** 0.5 for q in (qp, qs))
-        return [speed * factor for speed, factor in zip((vp, vs), stiffening, strict=True)]
+    def unrelaxed_models(self, vp: Any, vs: Any, *others: Any) -> tuple[Any, ...]:
+        """Return the parameters with the speeds of the unrelaxed moduli, from those at the reference frequency."""
+        stiffening = (self.relaxation.stiffening(self.reference_frequency, q) ** 0.5 for q in others[-2:])
+        return *(speed * factor for speed, factor in zip((vp, vs), stiffening, strict=True)), *others
+
+    def change(self, node_averages: Any, p: Any, s: Any, *elastic: Any) -> dict[str, Any]:
+        """Return the part of each relaxing coefficient that fractions p of the P modulus and s of mu take away.
+
+        It is the change of the coefficients to the first order in p and s, which takes no energy from the medium that
+        its moduli do not have: coefficients are concave in them.
+        """
+        vp, vs, rho = elastic
+        properties = pi, mu, p, s = rho * vp**2, rho * vs**2, p, s
+        axes, planes = axes_of(node_averages)
+
+        def plane_stress(pi: Any, mu: Any, p: Any, s: Any) -> Any:
+            ratio = mu / pi
+            return 4 * (1 - 2 * ratio) * s * mu + 4 * ratio**2 * p * pi
+
+        def plane_stress_across(pi: Any, mu: Any, p: Any, s: Any) -> Any:
+            ratio = mu / pi
+            return (2 - 8 * ratio) * s * mu + 4 * ratio**2 * p * pi if "y" in axes else 0 * pi
+
+        return {
+            "pi": node_averages.surfaced(p * pi, plane_stress, *properties),
+            "lam": node_averages.surfaced(p * pi - 2 * s * mu, plane_stress_across, *properties),
+            **{f"mu_{plane}": relaxing_harmonic(node_averages, mu, s, plane) for plane in planes},
+        }
 
     def speed(self, vp: Any, vs: Any, rho: Any, Qp: Any, Qs: Any) -> Any:
-        return self._unrelaxed_speeds(vp, vs, Qp, Qs)[0]
+        return self.unrelaxed_models(vp, vs, Qp, Qs)[0]
 
     @property
     def rule(self) -> str:
@@ -81,7 +105,7 @@ class ViscoElastic(RelaxingEquation):
         )
 
     def fits(self, vp: Any, vs: Any, rho: Any, Qp: Any, Qs: Any) -> Any:
-        vp, vs = self._unrelaxed_speeds(vp, vs, Qp, Qs)
+        vp, vs, *_ = self.unrelaxed_models(vp, vs, Qp, Qs)
         p, s = (self.relaxation.fractions(q) for q in (Qp, Qs))
         relaxed = 3 * vp**2 * (1 - sum(p)) > 4 * vs**2 * (1 - sum(s))
         return reduce(and_, (3 * vp**2 * a > 4 * vs**2 * b for a, b in zip(p, s, strict=True)), relaxed)
@@ -93,28 +117,26 @@ class ViscoElastic(RelaxingEquation):
         return Elastic(self.spatial_order).derived(ndim)
 
 
-def _change(node_averages: Any, pi: Any, mu: Any, p: Any, s: Any) -> dict[str, Any]:
-    """Return the part of each coefficient of :class:`Elastic` that the fractions p of pi and s of mu take away.
+def relaxing_harmonic(node_averages: Any, shear: Any, fraction: Any, plane: str) -> Any:
+    """Return the change of the harmonic mean of a shear modulus at a corner by its fractions, to the first order.
 
-    It is their change to the first order in p and s, which takes no energy from the medium that pi and mu do not have:
-    the coefficients are concave.
+    Parameters
+    ----------
+    node_averages : NodeAverages
+        The averages of the grid.
+    shear : array
+        The modulus in the cells (Pa).
+    fraction : array
+        The fraction of it that relaxes.
+    plane : str
+        The plane of the corner, such as ``"xz"``.
+
+    Returns
+    -------
+    array
+        The change at the corners (Pa), zero in a fluid and beside it.
     """
-    (axes, planes), ratio = axes_of(node_averages), mu / pi
-    softness = compliance(node_averages.xp, mu)
-
-    def plane_stress(ratio: Any, p: Any, s: Any, pi: Any, mu: Any) -> Any:
-        return 4 * (1 - 2 * ratio) * s * mu + 4 * ratio**2 * p * pi
-
-    def plane_stress_across(ratio: Any, p: Any, s: Any, pi: Any, mu: Any) -> Any:
-        return (2 - 8 * ratio) * s * mu + 4 * ratio**2 * p * pi if "y" in axes else 0 * pi
-
-    def corner(plane: str) -> Any:
-        weighted = node_averages.mean(node_averages.mean(s * softness, plane[0]), plane[1])
-        return node_averages.harmonic(mu, *plane) ** 2 * weighted
-
-    properties = ratio, p, s, pi, mu
-    return {
-        "pi": node_averages.surfaced(p * pi, plane_stress, *properties),
-        "lam": node_averages.surfaced(p * pi - 2 * s * mu, plane_stress_across, *properties),
-        **{f"mu_{plane}": corner(plane) for plane in planes},
-    }
+    weighted = fraction * compliance(node_averages.xp, shear)
+    return node_averages.harmonic(shear, *plane) ** 2 * node_averages.mean(
+        node_averages.mean(weighted, plane[0]), plane[1]
+    )

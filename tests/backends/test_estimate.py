@@ -169,9 +169,10 @@ def test_jax_estimates_its_own_strategies(entry):
     estimate = solver.estimate(2, NT, nreceivers=NREC)
     strategies = KINDS["full"], MemoryOptions("ckpt"), KINDS["recursive"], ckpt(mode="recursive", count=1)
     assert [c.memory for c in estimate.costs if c.memory != MemoryOptions("boundary")] == list(strategies)
-    ours = {c.memory: c.use for c in Setting(KINDS["full"]).estimate.costs}
-    assert all(ours[c.memory] == c.use for c in estimate.costs)
-    tight = PropJax(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c", pml_width=12, memory=MemoryOptions(budget=60 << 20))
+    ours = {c.memory: c.use.device for c in Setting(KINDS["full"]).estimate.costs}
+    for cost in estimate.costs:  # the frameworks keep different tensors for the chain rule
+        assert ours[cost.memory] | {"gradients": 0} == cost.use.device | {"gradients": 0}
+    tight = PropJax(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c", pml_width=12, memory=MemoryOptions(budget=30 << 20))
     assert tight.estimate(2, NT, nreceivers=NREC).current.use.on_device <= 30 << 20
 
 

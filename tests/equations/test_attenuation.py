@@ -3,6 +3,7 @@
 import attrs
 import numpy as np
 import pytest
+from christoffel import christoffel
 from dispersion_relation import frequencies
 from elastodynamics import Clock, Solid, half_space, line
 from laws import has
@@ -12,10 +13,12 @@ from sweep_core import (
     AcousticVariableDensity,
     DomainError,
     Elastic,
+    ElasticVTI,
     OptionError,
     Shots,
     ViscoAcoustic,
     ViscoElastic,
+    ViscoElasticVTI,
     backend,
     check_values,
     make_problem,
@@ -30,18 +33,17 @@ VP, VS, RHO = 2000.0, 1100.0, 2200.0
 QP, QS = 40.0, 20.0
 
 
+def relaxed(equation, quality, omega):
+    """Return M(w) over the unrelaxed modulus."""
+    solids = equation.relaxation
+    rates = 2 * np.pi * np.asarray(solids.frequencies)
+    return 1 - sum(y * r / (r + 1j * omega) for r, y in zip(rates, solids.fractions(quality), strict=True))
+
+
 def relative_modulus(equation, quality, omega):
     """Return M(w) over rho c^2, with c the phase speed at the reference frequency."""
-
-    def relaxed(w):
-        solids = equation.relaxation
-        return 1 - sum(
-            y * 2 * np.pi * f / (2 * np.pi * f + 1j * w)
-            for f, y in zip(solids.frequencies, solids.fractions(quality), strict=True)
-        )
-
-    speed = 1 / np.real(1 / np.sqrt(relaxed(2 * np.pi * equation.reference_frequency)))
-    return relaxed(omega) / speed**2
+    speed = 1 / np.real(1 / np.sqrt(relaxed(equation, quality, 2 * np.pi * equation.reference_frequency)))
+    return relaxed(equation, quality, omega) / speed**2
 
 
 # --- the fit ----------------------------------------------------------------------------------------------------------
@@ -233,6 +235,65 @@ def test_an_earth_that_gains_energy_is_refused():
     check_values(problem, [VP * ones, 0 * ones, RHO * ones, 50.0 * ones, 5.0 * ones], np.ones((1, 9)))
 
 
+# --- anisotropic elastic waves ----------------------------------------------------------------------------------------
+
+THOMSEN = (0.15, 0.05, 0.1)
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+@pytest.mark.parametrize("theta", [0.0, 0.4, np.pi / 2])
+def test_anisotropic_plane_waves_obey_christoffel_with_relaxing_stiffnesses(theta, ndim):
+    """rho w^2 is an eigenvalue of k C(w) k. The derivative of c13 is a central difference here."""
+    equation, k = ViscoElasticVTI(8, reference_frequency=0.5), 0.02 / 10.0
+    omega = frequencies(equation, (VP, VS, RHO, *THOMSEN, QP, QS), k, theta, ndim)
+    direction = np.array([np.sin(theta), 0.0, np.cos(theta)])
+
+    def stiffness(w):
+        """Return the 6 x 6 matrix at frequency w: each modulus loses what it loses by itself."""
+        now = np.array([relative_modulus(equation, q, w) for q in (QP, QS)]) * RHO * np.square([VP, VS])
+        c33, c44 = unrelaxed = now / [relaxed(equation, q, w) for q in (QP, QS)]
+
+        def c13(a, b):
+            return np.sqrt((a - b) * ((1 + 2 * THOMSEN[1]) * a - b)) - b
+
+        h = 1e-4 * c33
+        slopes = (c13(c33 + h, c44) - c13(c33 - h, c44)) / (2 * h), (c13(c33, c44 + h) - c13(c33, c44 - h)) / (2 * h)
+        mixed, (c33, c44) = c13(c33, c44) + np.dot(slopes, now - unrelaxed), now
+        c11, c66 = (1 + 2 * THOMSEN[0]) * c33, (1 + 2 * THOMSEN[2]) * c44
+        matrix = np.diag([c11, c11, c33, c44, c44, c66])
+        matrix[0, 1] = matrix[1, 0] = c11 - 2 * c66
+        matrix[:2, 2] = matrix[2, :2] = mixed
+        return matrix
+
+    for w in omega[:ndim]:
+        assert np.abs(k * christoffel(stiffness(w), RHO, direction) / w - 1).min() < 1e-6
+
+
+@pytest.mark.parametrize("name", ["between nodes", "free surface", "3-D, free surface, between nodes"])
+@pytest.mark.parametrize("limit", ["isotropic", "lossless"])
+def test_anisotropic_records_have_the_limits_of_simpler_equations(name, limit):
+    plain = variant(name, ViscoElastic if limit == "isotropic" else ElasticVTI)
+    vp, vs, rho, *others = plain.models
+    vs = np.where(vs < vs.mean(), 0.0, vs)  # about half of the cells are fluid
+    if limit == "isotropic":
+        earth, expected = [vp, vs, rho, *[0 * vp] * 3, *others], [vp, vs, rho, *others]
+    else:
+        others[0] = np.maximum(others[0], others[1])  # a fluid has epsilon >= delta
+        earth, expected = [vp, vs, rho, *others, *[np.full_like(vp, 1e14)] * 2], [vp, vs, rho, *others]
+    executor, options = backend("reference"), plain.arguments | {"equation": ViscoElasticVTI()}
+    result = executor.forward(make_problem(**options), plain.shots, earth)
+    assert record_error(result, executor.forward(make_problem(**plain.arguments), plain.shots, expected)) < 1e-12
+
+
+def test_an_anisotropic_earth_that_gains_energy_is_refused():
+    problem, ones = make_problem(ViscoElasticVTI(), (24, 24), 10.0, 1e-3), np.ones((24, 24))
+    elastic = [value * ones for value in (VP, VS, RHO, *THOMSEN)]
+    with pytest.raises(DomainError, match="Qp that is small enough beside Qs"):
+        check_values(problem, [*elastic, 1e9 * ones, 100.0 * ones], np.ones((1, 9)))
+    elastic[1] = 0 * ones
+    check_values(problem, [*elastic, 50.0 * ones, 5.0 * ones], np.ones((1, 9)))
+
+
 @pytest.mark.parametrize("qs", [20.0, 40.0])
 def test_elastic_records_under_a_free_surface_equal_the_closed_form(qs):
     """Garvin's problem in a solid that attenuates: P, S and Rayleigh waves."""
@@ -289,7 +350,7 @@ def layered(equation, shape, rng, thickness=4):
 
 
 @pytest.mark.parametrize("steps", [2000, pytest.param(20000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("equation", [ViscoAcoustic(4), ViscoElastic(4)], ids=lambda e: e.name)
+@pytest.mark.parametrize("equation", [ViscoAcoustic(4), ViscoElastic(4), ViscoElasticVTI(4)], ids=lambda e: e.name)
 def test_nothing_grows_in_random_layers_under_a_free_surface(equation, steps):
     rng = np.random.default_rng(7)
     problem = make_problem(equation, (24, 26), 10.0, 1e-3, free_surface=True, pml_width=8, receiver_type=["vx", "vz"])

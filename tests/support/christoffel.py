@@ -35,11 +35,15 @@ def stiffness(equation) -> np.ndarray:
 
 
 def christoffel(c: np.ndarray, rho: float, direction) -> np.ndarray:
-    """Return the phase speeds (m/s) along a direction (x, y, z), the fastest first: v^2 of c_ijkl n_j n_l / rho."""
+    """Return the phase speeds (m/s) along a direction (x, y, z), the fastest first: v^2 of c_ijkl n_j n_l / rho.
+
+    Stiffnesses may be complex, and speeds too.
+    """
     axes = "xyz"
     gamma = np.array([
         [sum(c[VOIGT[i + j], VOIGT[k + m]] * direction[axes.index(j)] * direction[axes.index(m)]
              for j in axes for m in axes) for k in axes]
         for i in axes
     ])  # fmt: skip
-    return np.sqrt(np.linalg.eigvalsh(gamma)[::-1] / rho)
+    squares = np.linalg.eigvals(gamma) if np.iscomplexobj(c) else np.linalg.eigvalsh(gamma)
+    return np.sqrt(np.sort(squares)[::-1] / rho)
