@@ -14,8 +14,9 @@ from pathlib import Path
 import attrs
 
 from ..errors import NativeError
+from ..memory.limits import available
 from .codegen import list_of_builds
-from .library import file_name
+from .library import file_name, processor_count
 from .structs import DTYPES
 
 CANDIDATES = {"cpu": ("CXX", ("c++", "g++", "clang++")), "cuda": ("CUDACXX", ("nvcc",))}
@@ -28,6 +29,14 @@ FEATURES = {
 """Features of a processor that an instruction set needs, best first, as native/src/cpu/runs.h states them."""
 SOURCES = {"cpu": "cpp", "cuda": "cu"}
 """The suffix of the sources of each kind of library."""
+CAPABILITIES = ("--query-gpu=compute_cap", "--format=csv,noheader")
+"""Arguments by which nvidia-smi prints the compute capability of each GPU."""
+PTX = "arch=compute_75,code=compute_75"
+"""Code for the oldest GPU that SWEEP runs on, which the driver of any later one translates."""
+STEPS = ("AdjointSteps", "RewindSteps", "ForwardSteps", "BornSteps")
+"""The time steps that native/src/abi/parts.h compiles in files of their own. The longest compilation comes first."""
+MOST_MEMORY = 1 << 30
+"""Bytes that the compiler of one part takes."""
 MOST_LINES = 12
 """Lines of a compiler's output in an error."""
 
@@ -102,6 +111,28 @@ def find_compiler(kind: str) -> Compiler:
     return Compiler(kind, tuple(command), version)
 
 
+def _lines_of(*command: str) -> list[str]:
+    """Return the lines that a program prints; none if it is missing or fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [] if done.returncode else [line.strip() for line in done.stdout.splitlines()]
+
+
+@lru_cache(maxsize=4)
+def gpu_codes(compiler: Compiler) -> tuple[str, ...]:
+    """Return what nvcc generates code for: each GPU of this machine, as native/architectures.cmake chooses.
+
+    Without a GPU, and for one that is newer than nvcc, it is PTX, which a driver translates.
+    """
+    there = sorted({line.replace(".", "") for line in _lines_of("nvidia-smi", *CAPABILITIES) if line})
+    supported = _lines_of(*compiler.command, "--list-gpu-code")
+    known = [gpu for gpu in there if f"sm_{gpu}" in supported]
+    codes = [f"arch=compute_{gpu},code=sm_{gpu}" for gpu in known]
+    return tuple(codes if there and known == there else [*codes, PTX])
+
+
 def _flags_of(native: Path) -> dict[str, list[str]]:
     lines = (native / "cpu_flags.txt").read_text().splitlines()
     return {words[0]: words[1:] for words in map(shlex.split, lines)}
@@ -116,7 +147,8 @@ def flags(compiler: Compiler, native: Path) -> list[str]:
     """Return the flags of the compilation, as those of native/CMakeLists.txt."""
     if compiler.kind == "cuda":
         host = "-Xcompiler=-fPIC,-fvisibility=hidden"
-        return ["-std=c++17", "-O3", "-DNDEBUG", "-arch=native", "--threads=0", "--expt-relaxed-constexpr", host]
+        codes = [f"-gencode={code}" for code in gpu_codes(compiler)]
+        return ["-std=c++17", "-O3", "-DNDEBUG", *codes, "--threads=0", "--expt-relaxed-constexpr", host]
     known = _flags_of(native)
     gnu = known["gnu"] if "Free Software Foundation" in compiler.version else []
     hidden = ["-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-fno-exceptions"]
@@ -141,6 +173,12 @@ def _call(command: list[str]) -> None:
         raise NativeError(
             f"{shlex.join(command[:1])} failed with exit status {done.returncode}: " + "\n".join(named[:MOST_LINES])
         )
+
+
+def _compilers_at_once() -> int:
+    """Return the number of compilers that have a core and memory."""
+    memory = available()
+    return max(1, processor_count() if memory is None else min(processor_count(), memory // MOST_MEMORY))
 
 
 def _link(compiler: Compiler, native: Path, inputs: list[Path], library: Path) -> None:
@@ -197,13 +235,20 @@ def compile_library(compiler: Compiler, target: Target, native: Path, folder: Pa
     kind, variant = target.kind, variant_of(target.kind)
     (folder / "sweep_builds.h").write_text(list_of_builds(variant, [target.name]))
     common = [*compiler.command, *flags(compiler, native), f"-I{native / 'include'}", f"-I{folder}"]
-    common += [f"-DSWEEP_VARIANT={variant}", f'-DSWEEP_BUILD_ID="{build_id}"', *target.definitions]
-    device = native / "src" / kind
-    sources = [device / f"kernels.{SOURCES[kind]}", native / "src/abi/library.cpp", device / f"builds.{SOURCES[kind]}"]
-    objects = [folder / f"{source.stem}.o" for source in sources]
-    commands = [[*common, "-c", str(s), "-o", str(o)] for s, o in zip(sources, objects, strict=True)]
-    with ThreadPoolExecutor(len(commands)) as pool:
-        list(pool.map(_call, commands))
+    common += [f"-DSWEEP_VARIANT={variant}", f'-DSWEEP_BUILD_ID="{build_id}"', "-DSWEEP_PARTS", *target.definitions]
+    device, suffix = native / "src" / kind, SOURCES[kind]
+    kernels = str(device / f"kernels.{suffix}")
+    inputs = {steps: [kernels, f"-DSWEEP_STEPS={steps}"] for steps in STEPS} | {"table": [kernels]}
+    inputs |= {"library": [str(native / "src/abi/library.cpp")], "builds": [str(device / f"builds.{suffix}")]}
+    objects = {folder / f"{name}.o": sources for name, sources in inputs.items()}
+    with ThreadPoolExecutor(_compilers_at_once()) as pool:
+        calls = [pool.submit(_call, [*common, "-c", *sources, "-o", str(o)]) for o, sources in objects.items()]
+        try:
+            for call in calls:
+                call.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
     library = folder / file_name(kind)
-    _link(compiler, native, objects, library)
+    _link(compiler, native, [*objects], library)
     return library

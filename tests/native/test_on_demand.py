@@ -5,6 +5,8 @@ import os
 import stat
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import attrs
@@ -78,6 +80,27 @@ def test_the_cache_belongs_to_the_user_alone(cache, quick):
     on_demand.compiled.cache_clear()
     with pytest.raises(NativeError, match="expected a folder that you alone can write to; set SWEEP_CACHE_DIR"):
         library_of()
+
+
+@pytest.mark.parametrize(("memory", "compilers"), [(0, 1), (3 << 30, 3), (1 << 40, 8), (None, 8)])
+def test_as_many_compilers_run_as_have_a_core_and_memory(cache, quick, monkeypatch, memory, compilers):
+    """The parts of a library are compiled at the same time; a count of the compilers says so."""
+    call, running, most, guard = compiler._call, [0], [0], threading.Lock()
+
+    def counted(command):
+        with guard:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        time.sleep(0.2)
+        call(command)
+        with guard:
+            running[0] -= 1
+
+    monkeypatch.setattr(compiler, "_call", counted)
+    monkeypatch.setattr(compiler, "available", lambda: memory)
+    monkeypatch.setattr(compiler, "processor_count", lambda: 8)
+    assert library_of().describe(2)[0].name == b"sound"
+    assert most == [min(compilers, len(compiler.STEPS) + 3)]
 
 
 def test_a_damaged_library_is_compiled_again(cache, quick, capfd):

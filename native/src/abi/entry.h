@@ -166,6 +166,9 @@ constexpr int own_orders() {
   return most < SWEEP_MOST_ORDERS ? most : SWEEP_MOST_ORDERS;
 }
 
+// Half the order that the loops of a library of one order know; 0 if it is known at run time only.
+constexpr int half_of_order(int order) { return order <= 8 ? order / 2 : 0; }
+
 // The calls for a dtype, a number of dimensions and an order.
 template <class Physics, class T, int NDIM, int HALF>
 constexpr Calls calls_of = {buffers<typename Equation<Physics, T, NDIM, HALF>::Any, NDIM>,
@@ -179,7 +182,7 @@ int find_order(const sweep_problem& p, const sweep_context* context, Calls* call
   if (p.order != SWEEP_ORDER)
     return fail(context, SWEEP_UNSUPPORTED, "order is %d; this library was compiled for order %d", p.order,
                 SWEEP_ORDER);
-  *calls = calls_of<Physics, T, NDIM, (SWEEP_ORDER <= 8 ? SWEEP_ORDER / 2 : 0)>;
+  *calls = calls_of<Physics, T, NDIM, half_of_order(SWEEP_ORDER)>;
 #else
   constexpr int own = own_orders<T, NDIM, Any::is_second_order>();
   *calls = calls_of<Physics, T, NDIM, 0>;

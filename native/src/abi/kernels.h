@@ -12,6 +12,11 @@
 #define SWEEP_HEADER(x) SWEEP_STRING(SWEEP_HEADER_OF(x))
 #include SWEEP_HEADER(SWEEP_EQUATION)
 
+#if defined(SWEEP_PARTS)
+#include "parts.h"
+#endif
+
+#if !defined(SWEEP_STEPS)
 namespace sweep {
 namespace SWEEP_VARIANT {
 namespace SWEEP_EQUATION {
@@ -20,4 +25,5 @@ const Table table = make_table<Physics>();
 }  // namespace SWEEP_EQUATION
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep
+#endif
 #endif

@@ -79,11 +79,7 @@ class Launcher {
 
   // Runs time steps [begin, end) of one shot.
   template <class TimeSteps>
-  SWEEP_APART void steps(const TimeSteps& time_steps, int begin, int end, Span shots) {
-    TimeSkewing<Launcher, TimeSteps> tiles(*this, time_steps, shots.first, rank_, size_);
-    for (int u = begin, tile_steps = tiles.steps_per_tile(); u < end && !stopped(); u += tile_steps)
-      tiles.compute(u, u + tile_steps < end ? tile_steps : end - u);
-  }
+  SWEEP_APART void steps(const TimeSteps& time_steps, int begin, int end, Span shots);
 
   template <class F>
   void gather(const F& f, Span shots) const {
@@ -143,6 +139,14 @@ class Launcher {
   sweep_control* control_;
   volatile int32_t* stop_;
 };
+
+// Not inline, so that another file may compile it: ../abi/parts.h.
+template <class TimeSteps>
+void Launcher::steps(const TimeSteps& time_steps, int begin, int end, Span shots) {
+  TimeSkewing<Launcher, TimeSteps> tiles(*this, time_steps, shots.first, rank_, size_);
+  for (int u = begin, tile_steps = tiles.steps_per_tile(); u < end && !stopped(); u += tile_steps)
+    tiles.compute(u, u + tile_steps < end ? tile_steps : end - u);
+}
 
 // The most threads that a call uses: the process would end if the system could not start them.
 inline int threads_of(const sweep_context* context) {

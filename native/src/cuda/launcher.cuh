@@ -247,18 +247,7 @@ class Launcher {
   // Runs time steps [begin, end), stage by stage. The values of a stage at receivers are gathered together with the
   // next injection, so that one launch does both, or otherwise just before they are overwritten.
   template <class TimeSteps>
-  void steps(const TimeSteps& time_steps, int begin, int end, Span shots) {
-    const auto& layout = time_steps.run.plan.layout;
-    const auto step = time_steps.template stage<0>(begin).step;
-    const Regions regions(layout, step.extent(), step.inside(), cells_per_thread(layout.cells * shots.count));
-    Pending<decltype(time_steps.template stage<0>(begin).gather)> pending{time_steps.template stage<0>(begin).gather};
-    for (int u = begin; u < end && !stopped(); ++u) {
-      for_axes<decltype(time_steps.run)::Equation::stages>(
-          [&](auto index) { stage(time_steps.template stage<decltype(index)::value>(u), u, regions, shots, pending); });
-      poll(u);
-    }
-    gather(pending, shots);
-  }
+  void steps(const TimeSteps& time_steps, int begin, int end, Span shots);
 
   template <class F>
   void gather(const F& f, Span shots) {
@@ -322,6 +311,21 @@ class Launcher {
   bool cancelled_ = false;
   const char* error_ = nullptr;
 };
+
+// Not inline, so that another file may compile it: ../abi/parts.h.
+template <class TimeSteps>
+void Launcher::steps(const TimeSteps& time_steps, int begin, int end, Span shots) {
+  const auto& layout = time_steps.run.plan.layout;
+  const auto step = time_steps.template stage<0>(begin).step;
+  const Regions regions(layout, step.extent(), step.inside(), cells_per_thread(layout.cells * shots.count));
+  Pending<decltype(time_steps.template stage<0>(begin).gather)> pending{time_steps.template stage<0>(begin).gather};
+  for (int u = begin; u < end && !stopped(); ++u) {
+    for_axes<decltype(time_steps.run)::Equation::stages>(
+        [&](auto index) { stage(time_steps.template stage<decltype(index)::value>(u), u, regions, shots, pending); });
+    poll(u);
+  }
+  gather(pending, shots);
+}
 
 }  // namespace SWEEP_VARIANT
 }  // namespace sweep

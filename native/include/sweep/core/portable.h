@@ -2,6 +2,8 @@
 #ifndef SWEEP_CORE_PORTABLE_H
 #define SWEEP_CORE_PORTABLE_H
 
+#include <utility>
+
 #include "sweep/sweep.h"
 
 #if defined(__CUDACC__)
@@ -52,13 +54,15 @@ struct Index {
   static constexpr int value = N;
 };
 
-// Calls f(Index<0>), ..., f(Index<NDIM - 1>): a loop over axes whose index is a constant to the compiler.
-template <int NDIM, int A = 0, class F>
+template <class F, int... N>
+SWEEP_HD void for_indices(const F& f, std::integer_sequence<int, N...>) {
+  (f(Index<N>{}), ...);
+}
+// Calls f(Index<0>), ..., f(Index<COUNT - 1>): a loop over axes, or entries of tables, whose index is a constant to the
+// compiler. It is not recursive: at each level the compiler would copy the rest of the loop.
+template <int COUNT, class F>
 SWEEP_HD void for_axes(const F& f) {
-  if constexpr (A < NDIM) {
-    f(Index<A>{});
-    for_axes<NDIM, A + 1>(f);
-  }
+  for_indices(f, std::make_integer_sequence<int, COUNT>{});
 }
 
 }  // namespace SWEEP_VARIANT
