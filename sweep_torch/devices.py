@@ -11,11 +11,13 @@ from functools import cache
 import torch
 import torch.distributed as dist
 
+from sweep_core._util.processors import thread_count
 from sweep_core._util.validators import check_positive
 from sweep_core.distribution import Launch, find_launch
 from sweep_core.errors import DeviceError, DistributedError, OptionError
-from sweep_core.native.library import processor_count
 from sweep_core.typing import Device
+
+from .threads import has_own_number
 
 
 def check_device(device: Device) -> torch.device:
@@ -51,8 +53,8 @@ def setup_distributed(device: str = "auto", timeout: float | None = None) -> tup
     -------
     rank, world_size : int
     device : torch.device
-        Device of this process; NCCL connects GPUs, Gloo CPUs. On CPUs the processors are shared out among the local
-        processes, unless OMP_NUM_THREADS or SLURM_CPUS_PER_TASK state the threads of each.
+        Device of this process; NCCL connects GPUs, Gloo CPUs. On CPUs torch gets the threads of
+        :func:`sweep_core.native.thread_count`, this process' share of the host, unless the script has set a number.
 
     Raises
     ------
@@ -78,8 +80,8 @@ def setup_distributed(device: str = "auto", timeout: float | None = None) -> tup
     own = check_device(f"cuda:{own_gpu}" if kind == "cuda" else "cpu")
     if kind == "cuda":
         torch.cuda.set_device(own)
-    elif launch.local_size > 1:
-        _share_processors(launch)
+    elif launch.local_size > 1 and not has_own_number():
+        torch.set_num_threads(thread_count(launch))
     if "TORCHELASTIC_RUN_ID" in os.environ:
         end_with_launcher()
     if not dist.is_initialized():
@@ -118,16 +120,6 @@ def _store(launch: Launch, timeout: timedelta | None) -> dist.Store:
         timeout=timeout or dist.default_pg_timeout, multi_tenant=True,
     )  # fmt: skip
     return dist.PrefixStore(f"sweep/attempt{launch.attempt}", store)
-
-
-def _share_processors(launch: Launch) -> None:
-    """Set the threads of this process to its share of the processors, unless the environment states them."""
-    stated = os.environ.get("OMP_NUM_THREADS")
-    if stated and (stated != "1" or launch.launcher != "torchrun"):  # torchrun itself sets 1
-        return
-    cores = processor_count()
-    own = os.environ.get("SLURM_CPUS_PER_TASK", "") if launch.launcher == "srun" else ""
-    torch.set_num_threads(min(int(own), cores) if own.isdigit() else max(cores // launch.local_size, 1))
 
 
 @cache

@@ -18,6 +18,7 @@ from .batching import one_by_one
 from .compiling import outside_dynamo
 from .memory import allocate_history, allocating, until_done
 from .private import is_traced, profiler_range
+from .threads import cpu_threads
 
 
 @attrs.frozen(eq=False)
@@ -50,7 +51,7 @@ class Task:
         buffers = [(x.data_ptr(), x.nbytes) for x in tensors]
         with profiler_range(f"sweep::{operation}"):
             if self.device.type != "cuda":
-                call.run(operation, buffers, threads=torch.get_num_threads(), keep=tensors)
+                call.run(operation, buffers, threads=cpu_threads(), keep=tensors)
                 return
             with torch.cuda.device(self.device):
                 stream = torch.cuda.current_stream(self.device)

@@ -28,6 +28,7 @@ from .executor import TorchExecutor, born, check_arguments, choose_impl, run, va
 from .memory import sharing
 from .private import is_traced, is_transformed
 from .prop import PropTorch
+from .threads import cpu_threads
 
 
 def parallel(solver: PropTorch, devices: Sequence[Device]) -> ParallelTorch:
@@ -270,7 +271,7 @@ class _Parts:
         if len(calls) == 1 or is_transformed(*tensors) or is_traced():
             return [call() for call in calls]
         threads, count = torch.get_num_threads(), Counter(self.devices)
-        share = max(threads // max(count[torch.device("cpu")], 1), 1)
+        share = max(cpu_threads() // max(count[torch.device("cpu")], 1), 1)
         gradient = torch.is_grad_enabled()
         streams = {d: torch.cuda.current_stream(d) for d in self.devices if d.type == "cuda"}
 

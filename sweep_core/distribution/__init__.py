@@ -1,9 +1,9 @@
 """Shots over ranks or devices: plans, and the verbs that a backend's distributor speaks."""
 
+from .._util.launcher import Launch, find_launch
 from .costs import shot_costs
 from .distributor import Distributor, SerialDistributor, check_same, on_root
 from .elastic import ElasticDistributor, add_results, is_elastic, tree_sum
-from .launcher import Launch, find_launch
 from .ordered import ordered_sum, ordered_tasks
 from .prediction import Link, PredictedStep, Prediction, predict
 from .profile import Interval, Profile, Recorder, record_interval

@@ -5,14 +5,15 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+from .._util.control_groups import V1, V2, group_folders
 from ..errors import MemoryLimitError, MemoryLimitWarning
 from .options import MemoryOptions
 
 _GROUPS = {
-    2: ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
-    1: ("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    V2: ("memory.max", "memory.current", "inactive_file"),
+    V1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 }
-"""Files of each version of control groups: root, limit, usage, and usage that the kernel drops first."""
+"""Files of each version of control groups: limit, usage, and usage that the kernel drops first."""
 
 
 def available(root: str | os.PathLike[str] = "/") -> int | None:
@@ -55,21 +56,11 @@ def _host(root: Path) -> Iterator[int]:
 
 
 def _groups(root: Path) -> Iterator[int]:
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return
-    for number, controllers, path in (line.split(":", 2) for line in lines if line.count(":") > 1):
-        version = 2 if number == "0" else 1 if "memory" in controllers.split(",") else None
-        if version is None:
-            continue
-        base, limit, usage, reclaimable = _GROUPS[version]
-        parts = Path(path.lstrip("/")).parts
-        for depth in range(len(parts) + 1):
-            folder = root.joinpath(base, *parts[:depth])
-            bound, used = _number(folder / limit), _number(folder / usage)
-            if bound is not None and used is not None:
-                yield bound - used + _fields(folder / "memory.stat").get(reclaimable, 0)
+    for version, folder in group_folders(root, "memory"):
+        limit, usage, reclaimable = _GROUPS[version]
+        bound, used = _number(folder / limit), _number(folder / usage)
+        if bound is not None and used is not None:
+            yield bound - used + _fields(folder / "memory.stat").get(reclaimable, 0)
 
 
 def _address_space(root: Path) -> Iterator[int]:

@@ -1,7 +1,8 @@
 """ctypes view of the C ABI: structs, finding and loading the libraries, calls. Addresses and integers only."""
 
+from .._util.processors import thread_count
 from .call import Buffer, CompiledCall, compiled_call, snapshots_of, tables
-from .library import Library, load, sources, status, thread_count
+from .library import Library, load, sources, status
 from .selection import supports
 from .sizes import check_room, estimate, memory_use, plan_history
 

@@ -30,25 +30,6 @@ ERRORS = {
 }
 
 
-def thread_count() -> int:
-    """Return the CPU threads to use by default: OMP_NUM_THREADS, or the processors of this process.
-
-    Returns
-    -------
-    int
-        1 or more.
-    """
-    stated = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
-    if stated.isdigit() and int(stated) > 0:
-        return int(stated)
-    return processor_count()
-
-
-def processor_count() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def folders(package: str = OWN) -> list[Path]:
     """Return the folders of the libraries of a package; for SWEEP only SWEEP_NATIVE_DIR if it is set."""
     forced = os.environ.get("SWEEP_NATIVE_DIR")

@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from .._util.processors import thread_count
 from ..acquisition.call_shape import CallShape
 from ..acquisition.receivers import empty_record, finalise_record
 from ..acquisition.rows import point_lists
@@ -26,7 +27,6 @@ from ..numerics.time_dispersion import undisperse
 from ..plugins import Support
 from ..problem import Problem
 from .call import Buffer, CompiledCall, compiled_call, tables
-from .library import thread_count
 from .selection import supports
 from .sizes import plan_history
 

@@ -66,17 +66,28 @@ struct Entry {
     const bool begins = operation == SWEEP_ADJOINT ? p.last == p.steps : p.first == 0;
     if (const int status = begins ? device.start(run, p) : SWEEP_OK) return status;
     if (const int status = check(device, run, p, bound)) return status;
+    return device.in_team(plan, [&](const auto& member) { return compute(member, run, p, operation, bound); });
+  }
+
+ private:
+  // The operation, on a device or by one thread of its team.
+  template <class Member>
+  static int compute(const Member& device, const R& run, const sweep_problem& p, int operation,
+                     const BoundBuffers<T>& bound) {
+    const auto& plan = run.plan;
+    T* const workspace = bound.values(BufferId::workspace);
     if (const int status = prepare(device, run, p, workspace)) return status;
     T* const scratch = workspace + prepared_size(plan, p.earths).count;
     if (operation == SWEEP_BORN)
       if (const int status = with_ghosts(device, run, bound.values(BufferId::tangent_coefficients), scratch, p.earths))
         return status;
-    const int status = operation == SWEEP_FORWARD   ? device.execute(run.plan, forward(run, p, bound, scratch))
-                       : operation == SWEEP_ADJOINT ? device.execute(run.plan, adjoint(run, p, bound, scratch))
-                                                    : device.execute(run.plan, born(run, p, bound, scratch));
+    const int status = operation == SWEEP_FORWARD   ? device.execute(plan, forward(run, p, bound, scratch))
+                       : operation == SWEEP_ADJOINT ? device.execute(plan, adjoint(run, p, bound, scratch))
+                                                    : device.execute(plan, born(run, p, bound, scratch));
     if (status) return status;
     if (operation == SWEEP_ADJOINT)
       if (const int finished = adjoint(run, p, bound, scratch).finish(device, p.earths)) return finished;
+    const BufferSizes need(p, plan, operation);
     for (int b = 0; b < BufferId::count; ++b)
       if (roles[b].role[operation] == SWEEP_OUT && roles[b].type == SWEEP_VALUES)
         if (const int status = device.poison(static_cast<T*>(bound.at[b]), need.bytes[b].count / int64_t{sizeof(T)}))
@@ -84,7 +95,6 @@ struct Entry {
     return SWEEP_OK;
   }
 
- private:
   // Checks the lists of points that an operation has.
   static int check(const Device& device, const R& run, const sweep_problem& p, const BoundBuffers<T>& bound) {
     constexpr struct {

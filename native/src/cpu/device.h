@@ -16,6 +16,51 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
+// The device as one thread of a team sees it.
+class Member {
+ public:
+  Member(const sweep_context* context, Team& team, int rank, int size)
+      : context_(context), team_(team), rank_(rank), size_(size) {}
+
+  // Runs body(launcher, shot) for all shots: one thread for each group where the groups divide evenly among threads,
+  // otherwise all threads on one shot after the other. Sums and their order are the same in both cases.
+  template <class Plan, class Body>
+  int execute(const Plan& plan, const Body& body) const {
+    if (size_ == 1 || (plan.groups >= size_ && (plan.groups % size_ == 0 || plan.groups >= 4 * size_))) {
+      Launcher launcher(0, 1, context_, team_);
+      for (int group; (group = team_.next_group.fetch_add(1, std::memory_order_relaxed)) < plan.groups;)
+        for (int shot = plan.group_begin(group); shot < plan.group_begin(group + 1); ++shot)
+          body(launcher, Span{shot, 1});
+    } else {
+      Launcher launcher(rank_, size_, context_, team_);
+      for (int shot = 0; shot < plan.shots; ++shot) body(launcher, Span{shot, 1});
+    }
+    team_.barrier.meet(size_);
+    return team_.stop.load(std::memory_order_relaxed) ? SWEEP_CANCELLED : SWEEP_OK;
+  }
+
+  // Calls f.element(part, i) for all parts and i, before or after the time steps.
+  template <class F>
+  int finish(const F& f, int parts, ptrdiff_t count) const {
+    const ptrdiff_t begin = count * rank_ / size_, end = count * (rank_ + 1) / size_;
+    for (ptrdiff_t i = begin; i < end; ++i)
+      for (int part = 0; part < parts; ++part) f.element(part, i);
+    team_.barrier.meet(size_);
+    return SWEEP_OK;
+  }
+
+  // The CPU refuses bad values before a run.
+  template <class T>
+  int poison(T*, int64_t) const {
+    return SWEEP_OK;
+  }
+
+ private:
+  const sweep_context* context_;
+  Team& team_;
+  int rank_, size_;
+};
+
 class Device {
  public:
   Device(const sweep_context* context, int32_t* flag) : context_(context) { *flag = SWEEP_OK; }
@@ -39,17 +84,16 @@ class Device {
     return SWEEP_OK;
   }
 
-  // Runs body(launcher, shot) for all shots: one thread for each group where the groups divide evenly among threads,
-  // otherwise all threads on one shot after the other. Sums and their order are the same in both cases.
-  template <class Plan, class Body>
-  int execute(const Plan& plan, const Body& body) const {
-    volatile int32_t stop = 0;
+  // Calls work(device) on all threads of a call; `execute` and `finish` of that device share their work among them.
+  // There is one parallel region, because threads spin for a long time where a region of OpenMP begins and ends.
+  template <class Plan, class Work>
+  int in_team(const Plan& plan, const Work& work) const {
     // A thread with too few cells takes less time to compute them than the others wait for it at a barrier.
     const ptrdiff_t useful_threads = 1 + plan.layout.cells * plan.shots / cells_per_barrier;
-    const int max_threads = threads_of(context_),
-              threads = max_threads < useful_threads ? max_threads : static_cast<int>(useful_threads);
-    const bool one_group_per_thread =
-        plan.groups >= threads && (plan.groups % threads == 0 || plan.groups >= 4 * threads);
+    const int max_threads = threads_of(context_);
+    [[maybe_unused]] const int threads = max_threads < useful_threads ? max_threads : static_cast<int>(useful_threads);
+    Team team;
+    int status = SWEEP_OK;
 #pragma omp parallel num_threads(threads)
     {
       const FlushDenormals mode;
@@ -58,36 +102,11 @@ class Device {
 #else
       const int rank = 0, size = 1;
 #endif
-      if (one_group_per_thread || size == 1) {
-        Launcher launcher(0, 1, context_, &stop);
-#pragma omp for schedule(dynamic, 1)
-        for (int group = 0; group < plan.groups; ++group)
-          for (int shot = plan.group_begin(group); shot < plan.group_begin(group + 1); ++shot)
-            body(launcher, Span{shot, 1});
-      } else {
-        Launcher launcher(rank, size, context_, &stop);
-        for (int shot = 0; shot < plan.shots; ++shot) body(launcher, Span{shot, 1});
-      }
+      const int result = work(Member(context_, team, rank, size));
+      if (rank == 0) status = result;
+      team.barrier.meet_last(rank, size);
     }
-    return stop ? fail(context_, SWEEP_CANCELLED, "cancelled by the caller") : SWEEP_OK;
-  }
-
-  // Calls f.element(part, i) for all parts and i, before or after the time steps.
-  template <class F>
-  int finish(const F& f, int parts, ptrdiff_t count) const {
-#pragma omp parallel num_threads(threads_of(context_))
-    {
-      const FlushDenormals mode;
-#pragma omp for
-      for (ptrdiff_t i = 0; i < count; ++i)
-        for (int part = 0; part < parts; ++part) f.element(part, i);
-    }
-    return SWEEP_OK;
-  }
-
-  template <class T>
-  int poison(T*, int64_t) const {
-    return SWEEP_OK;
+    return status == SWEEP_CANCELLED ? fail(context_, status, "cancelled by the caller") : status;
   }
 
   template <class R>

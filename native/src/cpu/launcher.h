@@ -10,6 +10,7 @@
 #endif
 
 #include "../engine/runs.h"
+#include "barrier.h"
 #include "time_skewing.h"
 
 namespace sweep {
@@ -36,30 +37,33 @@ class FlushDenormals {
 #endif
 };
 
+// The state that the threads of a call share.
+struct Team {
+  Barrier barrier;
+  std::atomic<int> next_group{0};
+  std::atomic<bool> stop{false};  // true once the caller has cancelled
+};
+
 class Launcher {
  public:
   // True if ghost cells of a history are cleared row by row, as TimeSkewing does in two dimensions.
   template <int NDIM>
   static constexpr bool closes_rows = NDIM == 2;
 
-  Launcher(int rank, int size, const sweep_context* context, volatile int32_t* stop)
-      : rank_(rank), size_(size), everywhere_(context->everywhere), control_(context->control), stop_(stop) {}
+  Launcher(int rank, int size, const sweep_context* context, Team& team)
+      : rank_(rank), size_(size), everywhere_(context->everywhere), control_(context->control), team_(team) {}
 
   void sync() const {
-#if defined(_OPENMP)
-    if (size_ > 1) {
-#pragma omp barrier
-    }
-#endif
+    if (size_ > 1) team_.barrier.meet(size_);
   }
 
   // Rank 0 reads the control word between the two barriers of a step, so that all ranks of a launcher stop together.
   void poll(int k) {
     if (!control_ || rank_) return;
     control_->progress = k;
-    if (*static_cast<volatile int32_t*>(&control_->cancel)) *stop_ = 1;
+    if (*static_cast<volatile int32_t*>(&control_->cancel)) team_.stop.store(true, std::memory_order_relaxed);
   }
-  bool stopped() const { return *stop_ != 0; }
+  bool stopped() const { return team_.stop.load(std::memory_order_relaxed); }
 
   // The active cells of a shot; a launcher has one shot at a time. Without receivers every cell may matter.
   template <class R>
@@ -137,7 +141,7 @@ class Launcher {
   int rank_, size_;
   bool everywhere_;
   sweep_control* control_;
-  volatile int32_t* stop_;
+  Team& team_;
 };
 
 // Not inline, so that another file may compile it: ../abi/parts.h.

@@ -91,6 +91,12 @@ class Device {
     });
   }
 
+  // Calls work(device) once; on a CPU all threads call it.
+  template <class Plan, class Work>
+  int in_team(const Plan&, const Work& work) const {
+    return work(*this);
+  }
+
   template <class Plan, class Body>
   int execute(const Plan& plan, const Body& body) const {
     return with_launcher([&](Launcher& launcher) { body(launcher, Span{0, plan.shots}); });

@@ -12,9 +12,9 @@ import dask
 from distributed import Client, KilledWorker, LocalCluster
 from distributed.client import FutureCancelledError
 
+from sweep_core._util.processors import processor_count
 from sweep_core.distribution import SerialDistributor
 from sweep_core.errors import DistributedError, OptionError, SweepError
-from sweep_core.native.library import processor_count
 
 
 @attrs.frozen(eq=False, init=False)

@@ -8,8 +8,8 @@ from typing import Any
 
 import attrs
 
-from .._util.validators import environment_number
 from ..errors import OptionError
+from .validators import environment_number
 
 Environ = Mapping[str, str]
 
