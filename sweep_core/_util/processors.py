@@ -13,8 +13,8 @@ from .launcher import Environ, Launch, find_launch
 def processor_count(root: str | os.PathLike[str] = "/") -> int:
     """Return the number of processors that this process may use.
 
-    It is the number of processors to which the system binds this process (its affinity), or the processor time that
-    its control group and the parents of the group may use in a unit of time, whichever is less.
+    The system may bind this process to some processors (its affinity). The control group of this process and its
+    parents may limit the processor time in a unit of time (quotas). The number is the least of these.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def processor_count(root: str | os.PathLike[str] = "/") -> int:
     int
         1 or more; a part of a processor counts as one.
     """
-    return _within_quota(affinity_count(), Path(root))
+    return _within_quota(_own_count(os.environ), Path(root))
 
 
 def thread_count(
@@ -61,7 +61,8 @@ def thread_count(
     stated = _number(environ.get("OMP_NUM_THREADS", "").split(",")[0])
     if stated and (stated > 1 or launch.launcher != "torchrun"):
         return stated
-    own, host = processor_count(root), _within_quota(max(affinity_count(), affinity_count(os.getppid())), Path(root))
+    own, parent = _own_count(environ), affinity_count(os.getppid())
+    own, host = (_within_quota(count, Path(root)) for count in (own, max(own, parent)))
     of_task = _number(environ.get("SLURM_CPUS_PER_TASK", ""))
     if of_task and launch.launcher in ("srun", "no launcher"):
         return min(of_task, own)
@@ -79,6 +80,13 @@ def affinity_count(process: int = 0) -> int:
         return len(os.sched_getaffinity(process))
     except (AttributeError, OSError):  # no Linux; no such process
         return os.cpu_count() or 1 if process == 0 else 1
+
+
+def _own_count(environ: Environ) -> int:
+    """Return the affinity of this process, also where OpenMP has bound its first thread to one processor."""
+    names = "OMP_PLACES", "GOMP_CPU_AFFINITY"
+    binds = environ.get("OMP_PROC_BIND", "false").lower() != "false" or any(name in environ for name in names)
+    return max(affinity_count(), affinity_count(os.getppid())) if binds else affinity_count()
 
 
 def _launch(environ: Environ) -> Launch:

@@ -112,3 +112,12 @@ def test_the_threads_follow_from_the_environment(tmp_path, affinity, environ, co
 def test_ranks_that_a_launcher_binds_have_their_own_processors(tmp_path, affinity, own, parent, count):
     affinity(own, parent)
     assert thread_count(environ=MPIRUN, root=tmp_path) == count
+
+
+@pytest.mark.parametrize("variable", ["OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY"])
+def test_the_affinity_that_openmp_gives_to_one_thread_does_not_count(variable, tmp_path, affinity, monkeypatch):
+    affinity(1, 8)
+    assert thread_count(environ={}, root=tmp_path) == processor_count(tmp_path) == 1
+    monkeypatch.setenv(variable, "true")
+    assert thread_count(root=tmp_path, environ={variable: "true"}) == processor_count(tmp_path) == 8
+    assert thread_count(environ={"OMP_PROC_BIND": "false"}, root=tmp_path) == 1

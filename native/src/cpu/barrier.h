@@ -28,7 +28,7 @@ class Barrier {
   // whose processor the last thread ran after it had fallen asleep: until then it had only kept it waiting.
   static constexpr int64_t most_nanoseconds = 200000, least_nanoseconds = 2000;
 
-  // Waits until `size` threads have called this function. What they wrote before is visible afterwards.
+  // Waits until `size` threads have called this function. Each thread then sees all that they wrote before.
   void meet(int size) {
     const uint32_t round = round_.load(std::memory_order_relaxed);
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 < size) return wait(round_, round);
@@ -72,14 +72,19 @@ class Barrier {
 
   // Returns true once `word` differs from `old`, and false after some time.
   static bool spin(const Word& word, uint32_t old, int64_t nanoseconds) {
-    constexpr int looks = 32;  // between two looks at the clock
+    if (looks(word, old)) return true;
     const auto begin = std::chrono::steady_clock::now();
-    do {
-      for (int i = 0; i < looks; ++i) {
-        if (word.load(std::memory_order_acquire) != old) return true;
-        pause();
-      }
-    } while (std::chrono::steady_clock::now() - begin < std::chrono::nanoseconds(nanoseconds));
+    while (std::chrono::steady_clock::now() - begin < std::chrono::nanoseconds(nanoseconds))
+      if (looks(word, old)) return true;
+    return false;
+  }
+
+  // The looks between two readings of the clock.
+  static bool looks(const Word& word, uint32_t old) {
+    for (int i = 0; i < 32; ++i) {
+      if (word.load(std::memory_order_acquire) != old) return true;
+      pause();
+    }
     return false;
   }
 
