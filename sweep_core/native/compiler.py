@@ -13,10 +13,11 @@ from pathlib import Path
 
 import attrs
 
+from .._util.processors import processor_count
 from ..errors import NativeError
 from ..memory.limits import available
 from .codegen import list_of_builds
-from .library import file_name, processor_count
+from .library import file_name
 from .structs import DTYPES
 
 CANDIDATES = {"cpu": ("CXX", ("c++", "g++", "clang++")), "cuda": ("CUDACXX", ("nvcc",))}
