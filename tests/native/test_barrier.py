@@ -20,7 +20,15 @@ def program(tmp_path_factory):
     if not compiler or not source.is_dir():
         pytest.skip("needs g++ and a source tree")
     path = tmp_path_factory.mktemp("barrier") / "barrier"
-    command = [compiler, *FLAGS, f"-I{source}", str(Path(__file__).parent / "barrier.cpp"), "-o", str(path)]
+    command = [
+        compiler,
+        *FLAGS,
+        f"-I{source}",
+        f"-I{ROOT / 'native/include'}",
+        str(Path(__file__).parent / "barrier.cpp"),
+        "-o",
+        str(path),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     if "cannot find" in done.stderr and "tsan" in done.stderr:
         pytest.skip("g++ has no libtsan")

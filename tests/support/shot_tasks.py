@@ -68,12 +68,16 @@ class Deadly:
     folder: Path | None = None
 
     def __call__(self, modelled, observed):
-        marker = self.folder and self.folder / "killed"
-        if marker is None or not marker.exists():
-            if marker:
-                marker.touch()
+        if self.folder is None or self._is_first():
             os.kill(os.getpid(), signal.SIGKILL)
         return least_squares(modelled, observed)
+
+    def _is_first(self) -> bool:
+        try:
+            (self.folder / "killed").touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
 
 
 @attrs.frozen

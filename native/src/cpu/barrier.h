@@ -9,6 +9,8 @@
 #include <atomic>
 #include <chrono>
 
+#include "sweep/core/portable.h"
+
 #if defined(__linux__)
 #include <limits.h>
 #include <linux/futex.h>
@@ -29,7 +31,7 @@ class Barrier {
   static constexpr int64_t most_nanoseconds = 200000, least_nanoseconds = 2000;
 
   // Waits until `size` threads have called this function. Each thread then sees all that they wrote before.
-  void meet(int size) {
+  SWEEP_APART void meet(int size) {
     const uint32_t round = round_.load(std::memory_order_relaxed);
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 < size) return wait(round_, round);
     arrived_.store(0, std::memory_order_relaxed);
@@ -37,7 +39,7 @@ class Barrier {
   }
 
   // Meets, and keeps rank 0 until all other threads have left: none of them is still asleep.
-  void meet_last(int rank, int size) {
+  SWEEP_APART void meet_last(int rank, int size) {
     meet(size);
     if (rank > 0 && left_.fetch_add(1, std::memory_order_acq_rel) + 2 == size) advance(all_left_);
     if (rank == 0 && size > 1) wait(all_left_, 0);
