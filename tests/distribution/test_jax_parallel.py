@@ -15,7 +15,7 @@ from sweep_core import Acoustic
 from sweep_jax import shim
 
 SUPPORT = shim.supports(Acoustic(), 2, "cpu")
-ALL = pytest.mark.slow
+ALL = [pytest.mark.slow, pytest.mark.further]
 
 
 @pytest.fixture(
