@@ -1,4 +1,4 @@
-"""Every equation with 1, 2, 5 and 7 shots on 1, 2, 4 and 5 virtual devices of JAX, beside torch on one.
+"""Each equation of the installed libraries with 1, 2, 5 and 7 shots on 1, 2, 4 and 5 virtual devices of JAX, beside torch on one.
 
 The program writes to the file of its first argument. For each case it writes the differences of the gradient from that
 of one device and from that of torch, relative to its maximum. For a sum in a fixed order it writes the number of
@@ -9,9 +9,8 @@ import json
 import sys
 
 import jax
-from rank_sums import SHOTS, sums
+from rank_sums import EQUATIONS, SHOTS, sums
 
-from sweep_core import equations
 from sweep_core.execution.answers import error
 from sweep_jax import JaxExecutor
 from sweep_jax.distribution import DevicesExecutor, local_devices, set_virtual_cpu_devices
@@ -28,7 +27,7 @@ def main(path):
     jax.config.update("jax_enable_x64", True)
     set_virtual_cpu_devices(max(COUNTS))
     results = {}
-    for name, equation in equations().items():
+    for name, equation in EQUATIONS.items():
         for nshots in SHOTS:
             one, torch = (sums(executor, equation, nshots) for executor in (JaxExecutor(), TorchExecutor()))
             for count in COUNTS:
