@@ -7,7 +7,6 @@ the median and the longest of the calls beside the processes.
 import argparse
 import subprocess
 import sys
-from contextlib import ExitStack
 
 import attrs
 import numpy as np
@@ -46,8 +45,7 @@ class BusyProcesses:
 def seconds(side, count: int, calls: int) -> list[float]:
     """Return the seconds of `calls` calls beside `count` busy processes."""
     job = Job(side.forward)
-    with ExitStack() as stack:
-        stack.enter_context(BusyProcesses(count))
+    with BusyProcesses(count):
         job.seconds()  # Python starts, and the system moves threads
         return [job.seconds() for _ in range(calls)]
 

@@ -16,7 +16,7 @@ from sweep_core.problem import Problem
 from .private import plain
 
 SIZE = 8
-"""Cells of each axis of the model in which the tensors are counted; they are as many in a large one."""
+"""Cells of each axis of the model in which the tensors are counted; a large one, or a wide PML, has as many."""
 
 
 @attrs.frozen(eq=False)
@@ -33,7 +33,9 @@ def chain_of(problem: Problem) -> float:
     It holds what the graph of derivatives keeps, the models and their gradients.
     """
     grid = Grid((SIZE,) * problem.grid.ndim, problem.grid.spacing)
-    small = attrs.evolve(problem, grid=grid, memory=MemoryOptions("full"))
+    thin = tuple((min(low, 1), min(high, 1)) for low, high in problem.pml)
+    cpml = attrs.evolve(problem.cpml, width=thin)
+    small = attrs.evolve(problem, grid=grid, cpml=cpml, memory=MemoryOptions("full"))
     holders: weakref.WeakSet[_Kept] = weakref.WeakSet()
 
     def keep(tensor: torch.Tensor) -> _Kept:

@@ -76,8 +76,8 @@ class ViscoElastic(RelaxingEquation):
         its moduli do not have: coefficients are concave in them.
         """
         vp, vs, rho = elastic
-        properties = pi, mu, p, s = rho * vp**2, rho * vs**2, p, s
-        axes, planes = axes_of(node_averages)
+        pi, mu = rho * vp**2, rho * vs**2
+        (axes, planes), properties = axes_of(node_averages), (pi, mu, p, s)
 
         def plane_stress(pi: Any, mu: Any, p: Any, s: Any) -> Any:
             ratio = mu / pi
@@ -110,8 +110,8 @@ class ViscoElastic(RelaxingEquation):
         relaxed = 3 * vp**2 * (1 - sum(p)) > 4 * vs**2 * (1 - sum(s))
         return reduce(and_, (3 * vp**2 * a > 4 * vs**2 * b for a, b in zip(p, s, strict=True)), relaxed)
 
-    def solid(self, vp: Any, vs: Any, rho: Any, Qp: Any, Qs: Any) -> Any:
-        return vs > 0
+    def solid(self, *parameters: Any) -> Any:
+        return parameters[1] > 0
 
     def derived(self, ndim: int) -> dict[str, dict[str, float]]:
         return Elastic(self.spatial_order).derived(ndim)

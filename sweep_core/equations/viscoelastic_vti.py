@@ -88,9 +88,6 @@ class ViscoElasticVTI(ViscoElastic):
         lossy = (_resists(x) for x in (relaxed, *(_changes(a, b, *elastic) for a, b in zip(p, s, strict=True))))
         return ElasticVTI().fits(*elastic) & (fluid | reduce(and_, lossy))
 
-    def solid(self, *parameters: Any) -> Any:
-        return parameters[1] > 0
-
 
 def _changes(p: Any, s: Any, *elastic: Any) -> dict[str, Any]:
     """Return the parts of the stiffnesses of :class:`ElasticVTI` that fractions p of c33 and s of c44 take away.

@@ -5,7 +5,7 @@ import re
 import attrs
 import numpy as np
 import pytest
-from laws import case, executors, known_equations
+from laws import SHIPPED_NAMES, case, executors, known_equations
 
 from sweep_core import (
     Acoustic,
@@ -18,6 +18,7 @@ from sweep_core import (
     UnsupportedError,
 )
 from sweep_core.memory import PURPOSES
+from sweep_core.native.sizes import CHAIN
 
 torch = pytest.importorskip("torch")
 from sweep_torch import PropTorch, empty_pool  # noqa: E402
@@ -42,7 +43,7 @@ KINDS = {
     "recursive": ckpt(mode="recursive"),
     "recursive-2": ckpt(mode="recursive", count=2),
     "disk": ckpt(chunks=5, storage="disk"),
-    "budget": MemoryOptions(budget=60 << 20),
+    "budget": MemoryOptions(budget=30 << 20),
     "int8": MemoryOptions("full", dtype="int8"),
     "boundary": MemoryOptions("boundary"),
     "boundary, float16": MemoryOptions("boundary", boundary=BoundaryOptions(dtype="float16")),
@@ -85,8 +86,9 @@ def test_estimates_are_within_two_percent_of_measurements(memory, equation):
     """This holds on the device, with the tensors that torch keeps for the chain rule to the models."""
     try:
         this = Setting(memory, equation)
-    except UnsupportedError as reason:
-        assert "run backward in time" in str(reason)
+    except (UnsupportedError, MemoryLimitError) as reason:
+        assert equation.name not in SHIPPED_NAMES, reason
+        assert re.search(r"run backward in time|budget is \d+ bytes; expected", str(reason))
         pytest.skip(str(reason))
     assert this.estimate.current.use.on_device == pytest.approx(this.peak(), rel=0.02)
 
@@ -162,16 +164,17 @@ def test_the_table_lists_costs_by_time():
 
 
 @pytest.mark.parametrize("entry", executors("jax-c"))
-def test_jax_estimates_its_own_strategies(entry):
+def test_jax_estimates_its_own_strategies(entry, monkeypatch):
+    """All of it is torch's but the chain rule, for which the frameworks keep different tensors."""
     from sweep_jax import PropJax
 
     solver = PropJax(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c", pml_width=12)
     estimate = solver.estimate(2, NT, nreceivers=NREC)
     strategies = KINDS["full"], MemoryOptions("ckpt"), KINDS["recursive"], ckpt(mode="recursive", count=1)
     assert [c.memory for c in estimate.costs if c.memory != MemoryOptions("boundary")] == list(strategies)
-    ours = {c.memory: c.use.device for c in Setting(KINDS["full"]).estimate.costs}
-    for cost in estimate.costs:  # the frameworks keep different tensors for the chain rule
-        assert ours[cost.memory] | {"gradients": 0} == cost.use.device | {"gradients": 0}
+    monkeypatch.setattr("sweep_torch.prop.chain_of", lambda problem: CHAIN)
+    ours = {c.memory: c.use for c in Setting(KINDS["full"]).estimate.costs}
+    assert all(ours[c.memory] == c.use for c in estimate.costs)
     tight = PropJax(Acoustic(4), SHAPE, 10.0, 1e-3, impl="c", pml_width=12, memory=MemoryOptions(budget=30 << 20))
     assert tight.estimate(2, NT, nreceivers=NREC).current.use.on_device <= 30 << 20
 

@@ -1,4 +1,4 @@
-"""Each equation of the installed libraries with 1, 2, 5 and 7 shots on 1, 2, 4 and 5 virtual devices of JAX, beside torch on one.
+"""Each equation of the installed libraries on 1, 2, 4 and 5 virtual devices of JAX, beside torch on one.
 
 The program writes to the file of its first argument. For each case it writes the differences of the gradient from that
 of one device and from that of torch, relative to its maximum. For a sum in a fixed order it writes the number of

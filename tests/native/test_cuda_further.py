@@ -1,12 +1,11 @@
 """The CUDA path of further equations, emulated by loops: forward, Born and Jacobian equal the reference's."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from building import COMPILER, EMULATED, build
+from building import COMPILER, emulated_cuda
 from laws import has
 
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -36,8 +35,5 @@ for example in (case(equation, 4), case(equation, 8).remembering("ckpt-7"), thre
 @pytest.mark.skipif(not has("torch"), reason="needs torch, through which the library is called")
 @pytest.mark.parametrize("equation", EQUATIONS)
 def test_emulated_cuda_equals_the_reference(tmp_path, equation):
-    flags = *EMULATED, "-DSWEEP_MOST_ORDERS=0"  # as in a build with nvcc
-    library = build(tmp_path / "cuda", "cuda", "cuda/kernels.cu", "cuda/builds.cu", *flags, equations=(equation,))
-    Path(library._name).rename(tmp_path / "cuda/libsweep_cpu.so")
-    environment = os.environ | {"SWEEP_NATIVE_DIR": str(tmp_path / "cuda"), "CXX": "no-other-library"}
+    environment = emulated_cuda(tmp_path / "cuda", equation) | {"CXX": "no-other-library"}
     subprocess.run([sys.executable, "-c", SCRIPT, equation], check=True, env=environment)
