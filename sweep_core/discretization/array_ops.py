@@ -88,8 +88,13 @@ class Ops:
         numbers = [axis_of(problem, axis) for axis in self.axes]
         self.d1_weights = [n.d1.tolist() for n in numbers]
         self.d2_weights = [n.d2.tolist() for n in numbers]
+        self.root_weights = [n.root.tolist() for n in numbers]
         self.decay = [self._profile(n.whole.decay, axis, dtype) for axis, n in enumerate(numbers)]
         self.gain = [self._profile(n.whole.gain, axis, dtype) for axis, n in enumerate(numbers)]
+        self.between = [
+            (self._profile(n.half.decay, axis, dtype), self._profile(n.half.gain, axis, dtype))
+            for axis, n in enumerate(numbers)
+        ]
         damped = problem.fields if any(problem.cpml.multiaxial) else ()
         self._damping = {
             field: [self.array(factor, dtype) for factor in damping_of(problem, field)] for field in damped
@@ -174,6 +179,12 @@ class Ops:
         side = self._shifted(x, axis, parity)
         w = self.d2_weights[axis]
         return w[0] * x + sum(w[k] * (side(k) + side(-k)) for k in range(1, len(w)))
+
+    def root(self, x: Array, axis: int, transposed: bool = False) -> Array:
+        """Return R x, half a cell further, or minus its transpose, which makes d2 of R x."""
+        side, weights = self._shifted(x, axis, -1), enumerate(self.root_weights[axis], start=1)
+        at = (lambda k: k - 2) if transposed else (lambda k: 1 - k)
+        return sum(w * (side(at(k) + 1) - side(at(k))) for k, w in weights)
 
     def apply(self, operator: str, x: Array, axis: int, field: str) -> Array:
         """Apply an operator of :class:`sweep_core.equations.terms.DerivativeSum` to a field along an axis."""

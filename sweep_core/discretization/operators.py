@@ -11,20 +11,30 @@ from ..equations.terms import BETWEEN, OPERATORS
 from ..errors import OptionError, UnsupportedError
 from ..numerics.cpml import Profiles
 from ..numerics.free_surface import closed_rows, closure, closure_rows, rows_under_surface
-from ..numerics.stencils import Stencil, first_derivative, midpoint_mean, second_derivative, staggered_derivative
+from ..numerics.stencils import (
+    Stencil,
+    first_derivative,
+    midpoint_mean,
+    root_shift,
+    second_derivative,
+    second_derivative_root,
+    staggered_derivative,
+)
 
 
 class Axis(NamedTuple):
     """Weights along one padded axis, of differences scaled by dt / dh each, and its PML profiles; float64.
 
     `d` is the staggered difference, `d1` and `d2` the central ones, `mean` that of the nodes around half a cell
-    further; `whole` are the profiles at nodes, `half` those half a cell further. They feed every implementation.
+    further, `root` the R of `second_derivative_root`; `whole` are the profiles at nodes, `half` those half a cell
+    further, or where R takes the derivative if the equation is of second order. They feed every implementation.
     """
 
     d: np.ndarray
     d1: np.ndarray
     d2: np.ndarray
     mean: np.ndarray
+    root: np.ndarray
     whole: Profiles
     half: Profiles
 
@@ -34,12 +44,14 @@ def axis_of(problem, axis: int) -> Axis:
     """Return weights and profiles of one axis of the grid, counted from 0."""
     cells, spacing, dt = problem.padded_shape[axis], problem.grid.spacing[axis], problem.dt
     order, scale = problem.equation.spatial_order, dt / spacing
+    further = root_shift(order) if problem.equation.levels == 2 else 0.5
     return Axis(
         staggered_derivative(order) * scale,
         first_derivative(order) * scale,
         second_derivative(order) * scale**2,
         midpoint_mean(order),
-        *(problem.cpml.profiles(axis, cells, spacing, dt, shift) for shift in (0.0, 0.5)),
+        second_derivative_root(order) * scale,
+        *(problem.cpml.profiles(axis, cells, spacing, dt, shift) for shift in (0.0, further)),
     )
 
 

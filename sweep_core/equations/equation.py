@@ -113,9 +113,9 @@ class Equation(ABC):
 
     A subclass states the class variables, `coefficients`, `step`, `source_coefficient`, `source_weight` and `speed`.
     It absorbs with layers of `pml_type` (:class:`sweep_core.numerics.cpml.CPML`) whose profile has the power
-    `pml_power`: waves whose phase and group velocities differ in sign need ``"mpmls"``. `coefficient_ranges` states
-    coefficients that are always ``"positive"`` or ``"not negative"``; compiled code checks this, and divides by the
-    former, so that its history may hold fields instead of rates.
+    `pml_power` and the strength `pml_decades`: waves whose phase and group velocities differ in sign need
+    ``"mpmls"``. `coefficient_ranges` states coefficients that are always ``"positive"`` or ``"not negative"``; compiled
+    code checks this, and divides by the former, so that its history may hold fields instead of rates.
     Its name is that of its compiled header, if there is one, and `library` is the package whose libsweep_cpu and
     libsweep_cuda contain it. In each field of `reciprocal` a source and a receiver may change places.
     `default_fields` are the fields of ``"source_type"`` and ``"receiver_type"`` if they are not the first field. In
@@ -191,6 +191,11 @@ class Equation(ABC):
         """Return the amount that one unit of a physical source adds to its cell in one step, before
         :meth:`source_coefficient` and the field's `source_sign`.
         """
+
+    @property
+    def pml_decades(self) -> float:
+        """Decades of the target of a PML's reflection at normal incidence, for 20 cells."""
+        return 2 + 1.5 * self.spatial_order
 
     @property
     def rule(self) -> str:

@@ -14,14 +14,15 @@ class SecondOrderEquation(TableEquation):
 
     For each field u, whose rate is e = sum over its terms, one along each axis, of S D2 u,
 
-    psi <- b psi + a D1 u;      t = D2 u + D1 psi;      zeta <- b zeta + a t;      S D2 u = t + zeta
+    psi <- b psi + a R u;      t = D2 u - R^T psi;      zeta <- b zeta + a t;      S D2 u = t + zeta
 
     u[k+1] = 2 u[k] - u[k-1] + c e + source
 
-    with D1 and D2 the central first and second differences along an axis, each scaled by dt / dh, and c the coefficient
-    of its modulus. A damping gamma of du/dt adds c' 2 (u[k] - u[k-1]) with c' = -gamma dt / (1 + gamma dt). The CPML
-    follows Komatitsch and Martin (2007), eqs. 22 to 27. This form makes e symmetric up to factors that commute, so the
-    exact discrete adjoint is the same step on the reversed record (docs/explanation/adjoint.md).
+    with D2 the central second difference along an axis, scaled by (dt / dh)^2, R the first difference with R^T R = -D2,
+    and c the coefficient of its modulus. Psi lies between the nodes, where R takes the derivative. A damping gamma of
+    du/dt adds c' 2 (u[k] - u[k-1]) with c' = -gamma dt / (1 + gamma dt). The CPML follows Komatitsch and Martin (2007),
+    eqs. 22 to 27. This form makes e symmetric up to factors that commute, so the exact discrete adjoint is the same
+    step on the reversed record (docs/explanation/adjoint.md).
 
     A subclass states `rates`, `moduli` and `source_coefficients`. Each field grows by its own second differences,
     through one modulus, whose coefficient multiplies its sources too, and by its own change; or the first use raises an
@@ -30,6 +31,7 @@ class SecondOrderEquation(TableEquation):
 
     levels: ClassVar[int] = 2
     pml_type: ClassVar[str] = "cpmlr"
+    pml_power: ClassVar[int] = 3
 
     def check_modulus(self, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
         """Check that the step is symmetric, so that the adjoint is the step itself."""
@@ -53,6 +55,11 @@ class SecondOrderEquation(TableEquation):
                 f"{self.name}: source_coefficients[{target!r}] is {source!r}; expected the coefficient of its D2 and "
                 "of no other rate"
             )
+
+    @property
+    def pml_decades(self) -> float:
+        """8 at all orders: R^T R is the second difference, so a layer reflects little more at a low order."""
+        return 8.0
 
     def source_weight(self, field: str, dt: float, cell_volume: float) -> float:
         return dt**2 / cell_volume

@@ -244,15 +244,16 @@ def _memories(rate: DerivativeSum, term: tuple[str, str]) -> list[str]:
 
 
 def _stretched(ops, state, rate, term, d):
-    """Return S d: d + psi, psi <- b psi + a d; for D2, symmetric, t + zeta, zeta <- b zeta + a t, t = d + D1 psi."""
+    """Return S d: d + psi, psi <- b psi + a d; for D2, symmetric, t + zeta, zeta <- b zeta + a t, t = d - R^T psi."""
     axis_name, field = term
     axis = AXES[ops.ndim].index(axis_name)
     decay, gain = ops.profile(rate.operator, axis, field)
     psi, *zeta = _memories(rate, term)
-    fed = d if not zeta else ops.d1(state[field], axis)
-    state[psi] = decay * state[psi] + gain * fed
     if not zeta:
+        state[psi] = decay * state[psi] + gain * d
         return d + state[psi]
-    t = d + ops.d1(state[psi], axis)
+    decay_between, gain_between = ops.between[axis]
+    state[psi] = decay_between * state[psi] + gain_between * ops.root(state[field], axis)
+    t = d + ops.root(state[psi], axis, transposed=True)
     state[zeta[0]] = decay * state[zeta[0]] + gain * t
     return t + state[zeta[0]]

@@ -227,7 +227,7 @@ def _buffer(need, shapes, dtype):
 def _weights(problem, axis):
     """Return the weights along one axis, in the layout of the struct."""
     numbers = axis_of(problem, axis)
-    return tuple(np.concatenate([numbers.d, numbers.d1, numbers.d2, numbers.mean]))
+    return tuple(np.concatenate([numbers.d, numbers.d1, numbers.d2, numbers.mean, numbers.root]))
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ ABI_VERSION = 6
 MAX_AXES, MAX_FIELDS, MAX_COEFFICIENTS, MAX_TERMS, MAX_BUFFERS = 3, 30, 128, 256, 32
 NAME_BYTES, STATEMENT_BYTES = 32, 65
 MAX_STEPS = 1 << 30
-MAX_WEIGHTS = 2 * HIGHEST_ORDER + 1
+MAX_WEIGHTS = 5 * HIGHEST_ORDER // 2 + 1
 OK, BAD_CALL, BAD_VALUE, UNSTABLE, UNSUPPORTED, CANCELLED, DEVICE = range(7)
 DTYPES = {"float32": 0, "float64": 1, "bfloat16": 2, "float16": 3, "int8": 4}
 """Those after the first two are of histories alone."""

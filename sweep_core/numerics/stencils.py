@@ -53,6 +53,27 @@ def second_derivative(order: int) -> np.ndarray:
 
 
 @lru_cache
+def second_derivative_root(order: int) -> np.ndarray:
+    """Return weights w of R f = sum_k w[k-1] (f[2 - k] - f[1 - k]), k = 1..order/2, with R^T R = -D2.
+
+    With y = 4 sin^2(k/2), the symbol of -D2 is y q(y), the first terms of the series of 4 arcsin^2(sqrt(y)/2). As q is
+    positive, it is |w|^2 of order/2 weights (Fejer and Riesz); these have least delay. Their symbol is the exponential
+    of the causal half of log q (Oppenheim and Schafer 2010, Discrete-Time Signal Processing, section 13.5).
+    """
+    n, nodes = check_order(order) // 2, 4096
+    y = 4 * np.sin(np.pi * np.arange(nodes) / nodes) ** 2
+    q = sum(2 * factorial(m) ** 2 / (m**2 * factorial(2 * m)) * y ** (m - 1) for m in range(1, n + 1))
+    cepstrum = np.fft.ifft(np.log(q)).real[: nodes // 2] / 2
+    cepstrum[1:] *= 2
+    return _constant(np.fft.ifft(np.exp(np.fft.fft(cepstrum, nodes))).real[:n])
+
+
+def root_shift(order: int) -> float:
+    """Return how far beyond a node, in cells, R of :func:`second_derivative_root` takes the derivative."""
+    return 0.5 - float((np.arange(check_order(order) // 2) * second_derivative_root(order)).sum())
+
+
+@lru_cache
 def staggered_derivative(order: int) -> np.ndarray:
     """Return weights w of D f = sum_k w[k-1] (f[+(k - 1/2)] - f[-(k - 1/2)]), k = 1..order/2, for unit spacing."""
     n = check_order(order) // 2

@@ -8,7 +8,14 @@ import pytest
 
 from sweep_core import Acoustic, DomainError, MemoryOptions, OptionError, make_problem, native
 from sweep_core.discretization.operators import axis_of
-from sweep_core.numerics.stencils import first_derivative, midpoint_mean, second_derivative, staggered_derivative
+from sweep_core.numerics.stencils import (
+    first_derivative,
+    midpoint_mean,
+    root_shift,
+    second_derivative,
+    second_derivative_root,
+    staggered_derivative,
+)
 
 BASE = {"equation": Acoustic(4), "shape": (20, 30), "dh": 10.0, "dt": 1e-3}
 OTHER = {
@@ -120,9 +127,10 @@ def test_tables_hold_weights_scaled_by_the_step_and_profiles():
     for axis, (cells, spacing) in enumerate(zip((23, 37), (10.0, 5.0), strict=True)):
         scale = 1e-3 / spacing
         stencils = (staggered_derivative(4) * scale, first_derivative(4) * scale, second_derivative(4) * scale**2)
-        for part, expected in zip(axis_of(problem, axis)[:4], (*stencils, midpoint_mean(4)), strict=True):
+        expected_weights = (*stencils, midpoint_mean(4), second_derivative_root(4) * scale)
+        for part, expected in zip(axis_of(problem, axis)[:5], expected_weights, strict=True):
             np.testing.assert_array_equal(part, expected)
-        profiles = (problem.cpml.profiles(axis, cells, spacing, 1e-3, shift) for shift in (0, 0.5))
+        profiles = (problem.cpml.profiles(axis, cells, spacing, 1e-3, shift) for shift in (0, root_shift(4)))
         for part in (part for profile in profiles for part in profile):
             np.testing.assert_array_equal(table[at : at + len(part)], part)
             at += len(part)

@@ -19,8 +19,9 @@ class ByHand(Equation):
     def step(self, ops, state, coefficients, inject):
         u, new, change = state["h1"], {}, 0
         for axis in ops.axes:
-            psi = ops.decay[axis] * state[f"psi_{axis}"] + ops.gain[axis] * ops.d1(u, axis)
-            t = ops.d2(u, axis) + ops.d1(psi, axis)
+            decay, gain = ops.between[axis]
+            psi = decay * state[f"psi_{axis}"] + gain * ops.root(u, axis)
+            t = ops.d2(u, axis) + ops.root(psi, axis, transposed=True)
             zeta = ops.decay[axis] * state[f"zeta_{axis}"] + ops.gain[axis] * t
             new |= {f"psi_{axis}": psi, f"zeta_{axis}": zeta}
             change = change + coefficients[0] * (t + zeta)

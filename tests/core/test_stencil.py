@@ -9,7 +9,14 @@ from laws import ORDERS
 from sweep_core import Acoustic, OptionError, Shots, check_call, make_problem
 from sweep_core.discretization.array_ops import NumpyOps
 from sweep_core.execution.reference import ReferenceExecutor
-from sweep_core.numerics.stencils import check_order, first_derivative, largest_speed, second_derivative
+from sweep_core.numerics.stencils import (
+    check_order,
+    first_derivative,
+    largest_speed,
+    root_shift,
+    second_derivative,
+    second_derivative_root,
+)
 
 order = pytest.mark.parametrize("order", [*ORDERS, 12, 16, 20])
 
@@ -103,3 +110,24 @@ def test_differences_at_a_free_surface_equal_those_of_the_mirrored_field(order, 
         for name in ("d1", "d2"):
             result, expected = getattr(below, name)(field, axis, parity), getattr(doubled, name)(mirrored, axis)
             np.testing.assert_allclose(result, expected[:, shape[0] - 1 :], rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("order", [2, 4, 6, 8, 16, 64])
+def test_the_root_times_its_transpose_is_minus_the_second_derivative(order):
+    whole = np.convolve([1, -1], second_derivative_root(order))
+    np.testing.assert_allclose(
+        -np.correlate(whole, whole, "full")[order // 2 :], second_derivative(order), rtol=0, atol=1e-14
+    )
+
+
+@pytest.mark.parametrize("order", [2, 4, 8, 64])
+def test_the_root_takes_the_derivative_where_its_shift_says(order):
+    """It is exact for parabolas there: R x^2 = 2 (shift), x counted from the node."""
+    k = np.arange(1, order // 2 + 1)
+    weights = second_derivative_root(order)
+    assert (weights * ((2 - k) - (1 - k))).sum() == pytest.approx(1, abs=1e-14)
+    assert (weights * ((2 - k) ** 2 - (1 - k) ** 2)).sum() == pytest.approx(2 * root_shift(order), abs=1e-13)
+
+
+def test_the_root_of_order_4_is_known_in_closed_form():
+    assert second_derivative_root(4) == pytest.approx([(1 + (4 / 3) ** 0.5) / 2, (1 - (4 / 3) ** 0.5) / 2], abs=1e-15)

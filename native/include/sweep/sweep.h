@@ -28,7 +28,7 @@ extern "C" {
 #define SWEEP_STATEMENT_BYTES 65
 #define SWEEP_MAX_STEPS 1073741824 /* 2^30 */
 #define SWEEP_MAX_ORDER 64
-#define SWEEP_MAX_WEIGHTS (2 * SWEEP_MAX_ORDER + 1)
+#define SWEEP_MAX_WEIGHTS (5 * SWEEP_MAX_ORDER / 2 + 1)
 
 enum sweep_status {
   SWEEP_OK = 0,
@@ -106,8 +106,9 @@ typedef struct sweep_problem {
   double spacing[SWEEP_MAX_AXES]; /* cell size along each axis in m; only messages use it */
   /* Stencil weights of each axis, one operator after another, with n = order / 2. First d[n] of the staggered
    * difference and d1[n] of the central first difference, then d2[n + 1] of the central second difference (its middle
-   * weight comes first), and mean[n]. The caller scales d and d1 by dt / dh, and d2 by its square (dh: the cell size
-   * along the axis). */
+   * weight comes first) and mean[n]. Last comes root[n] of R f[0] = root[0] (f[+1] - f[0]) + root[1] (f[0] - f[-1]) +
+   * ...; R^T R is minus the second difference. The caller scales d, d1 and root by dt / dh, and d2 by its square (dh:
+   * the cell size along the axis). */
   double weights[SWEEP_MAX_AXES][SWEEP_MAX_WEIGHTS];
   char equation[SWEEP_NAME_BYTES]; /* name of the equation, which ends in 0 */
 } sweep_problem;

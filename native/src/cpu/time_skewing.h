@@ -1,9 +1,9 @@
 // Time skewing on CPU threads: several time steps are computed at once, while their fields are in the cache. A plane of
-// the first axis (a row in two dimensions) is computed at stage i as soon as stage i - 1 has computed the plane half a
-// stencil further. In three dimensions this is done block after block of the second axis, and the borders of a block
-// move back by half a stencil from stage to stage. The borders between the planes of two threads move in the same way,
-// so that a thread needs from the next only the planes that the next thread computes first. If there are more threads
-// than such shares, all threads share each stage in turn.
+// the first axis (a row in two dimensions) is computed at stage i as soon as stage i - 1 has computed the planes that
+// it reads, up to half a stencil further. In three dimensions this is done block after block of the second axis, and
+// the borders of a block move back in the same way from stage to stage. The borders between the planes of two threads
+// move in the same way, so that a thread needs from the next only the planes that the next thread computes first. If
+// there are more threads than such shares, all threads share each stage in turn.
 #ifndef SWEEP_CPU_TIME_SKEWING_H
 #define SWEEP_CPU_TIME_SKEWING_H
 
@@ -110,7 +110,7 @@ class TimeSkewing {
     each([&](auto& s, int i, int time_step, auto index) {
       prepare<decltype(index)::value>(time_step, s, views[i], gather_views[i], box[i]);
     });
-    const int stage_count = stages * count, total_lag = (stage_count - 1) * half_;
+    const int stage_count = stages * count, total_lag = most_lag(stage_count);
     Box<ndim> tile_box = box[0];
     for (int i = 1; i < stage_count; ++i)
       for (int a = 0; a < ndim; ++a) {
@@ -164,6 +164,17 @@ class TimeSkewing {
   }
 
  private:
+  // How many planes or rows stage i of a tile is behind the first. For second order psi reads fields one cell further,
+  // and fields read psi half a stencil less one cell further. A step is then half a stencil behind the step before.
+  int lag(int i) const { return Equation::is_second_order ? i / 2 * half_ + i % 2 * (half_ - 1) : i * half_; }
+  // How many planes further the border between two threads lies at stage i: as far as it reads back. For second order
+  // fields read psi one cell back.
+  int border(int i) const { return Equation::is_second_order ? i / 2 * half_ + i % 2 : i * half_; }
+  int most_lag(int stage_count) const {
+    const int last_lag = lag(stage_count - 1), last_border = border(stage_count - 1);
+    return last_lag > last_border ? last_lag : last_border;
+  }
+
   void barrier() {
     fence_streams();
     launcher_.sync();
@@ -193,23 +204,24 @@ class TimeSkewing {
     return {border(rank_), border(rank_ + 1), rank_ > 0, rank_ + 1 < threads};
   }
 
-  // Runs the stages of a tile, each half a stencil behind the stage before.
+  // Runs the stages of a tile, each behind the stage before.
   template <class Blocks, class Compute, class Poll>
   void skewed(const Box<ndim>& tile_box, int stage_count, const Blocks& blocks, const Compute& compute_stage,
               const Poll& poll) {
-    const int total_lag = (stage_count - 1) * half_, near = near_ < tile_box.high[0] ? near_ : tile_box.high[0];
+    const int total_lag = most_lag(stage_count), near = near_ < tile_box.high[0] ? near_ : tile_box.high[0];
     const Share mine = share(tile_box.low[0], tile_box.high[0], total_lag);
     const auto downwards = [&](int begin, int until) {
       int at = begin;
       blocks([&](int low, int high) {
         for (at = begin; at < until; at += planes_at_once)
           for (int i = 0; i < stage_count; ++i) {
-            const int lag = i * half_, first = mine.begin + mine.above * lag, end = mine.end + mine.below * lag;
-            int from = at - lag > first ? at - lag : first;
-            const int to = at - lag + planes_at_once < end ? at - lag + planes_at_once : end;
+            const int behind = lag(i), first = mine.begin + mine.above * border(i);
+            const int end = mine.end + mine.below * border(i);
+            int from = at - behind > first ? at - behind : first;
+            const int to = at - behind + planes_at_once < end ? at - behind + planes_at_once : end;
             // Under a free surface a row depends on more rows below, so the first rows wait for the last row near it.
             if (from < near) from = to < near ? to : 0;
-            if (from < to) compute_stage(i, from, to, low > 0 ? low - lag : low, high - lag);
+            if (from < to) compute_stage(i, from, to, low > 0 ? low - behind : low, high - behind);
           }
       });
       return at;

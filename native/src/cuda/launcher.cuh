@@ -95,7 +95,7 @@ struct Regions {
       Box<NDIM> slab = whole_grid(layout);
       slab.high[a] = layout.pml_low[a];
       slabs.add(slab);
-      slab.low[a] = n - layout.pml_high[a];
+      slab.low[a] = n - layout.pml_high[a] - (layout.pml_high[a] > 0);  // psi lies between nodes
       slab.high[a] = n;
       slabs.add(slab);
     }

@@ -56,7 +56,7 @@ struct Weights {
   Value weights[R::ndim][SWEEP_MAX_WEIGHTS];
   int count;
   Value* to;
-  Weights(const sweep_problem& p, int half, Value* out) : count(4 * half + 1), to(out) {
+  Weights(const sweep_problem& p, int half, Value* out) : count(5 * half + 1), to(out) {
     for (int a = 0; a < R::ndim; ++a)
       for (int i = 0; i < count; ++i) weights[a][i] = static_cast<Value>(p.weights[a][i]);
   }

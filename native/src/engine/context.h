@@ -63,34 +63,8 @@ struct ActiveBox {
   }
 };
 
-// Cells that a wave crosses in k steps towards a face that is `room` cells away and has `pml` cells of PML. Inside the
-// PML psi carries it twice as far.
-template <int NDIM>
-SWEEP_HD ptrdiff_t cells_crossed(const Layout<NDIM>& layout, ptrdiff_t k, int pml, int room) {
-  const ptrdiff_t plain = !pml ? k : room < pml ? 0 : (room - pml) / layout.half;
-  return k <= plain ? k * layout.half : (2 * k - plain) * layout.half;
-}
-
-// The cells that k steps reach from the cells of a box. Rows begin and end with whole vectors.
-template <int NDIM>
-SWEEP_HD Box<NDIM> reached_by_steps(const Layout<NDIM>& layout, const Box<NDIM>& from, int k) {
-  Box<NDIM> box;
-  for (int a = 0; a < NDIM; ++a) {
-    const int n = layout.field.n[a], unit = a == NDIM - 1 ? 16 : 1;
-    int first = from.low[a], last = from.high[a] - 1;
-    // On the way out of a PML, too, steps reach twice as far.
-    const int inner_low = layout.pml_low[a] - 1, inner_high = n - layout.pml_high[a];
-    if (last < inner_low) last = inner_low;
-    if (first > inner_high) first = inner_high;
-    const ptrdiff_t low = first - cells_crossed(layout, k, layout.pml_low[a], first);
-    const ptrdiff_t high = last + cells_crossed(layout, k, layout.pml_high[a], n - 1 - last);
-    box.low[a] = low <= 0 ? 0 : static_cast<int>(low) / unit * unit;
-    box.high[a] = high >= n - unit ? n : (static_cast<int>(high) / unit + 1) * unit;
-  }
-  return box;
-}
-
-// The cells that a number of differences, one after the other, reach from the cells of a box, in whole vectors.
+// The cells that a number of differences, or of steps of second order, one after the other, reach from the cells of a
+// box, in whole vectors. Inside a PML, too, such a step reaches half a stencil, since R^T R does.
 // Differences beside a free surface reach all of the first rows.
 template <int NDIM>
 SWEEP_HD Box<NDIM> reached_by_differences(const Layout<NDIM>& layout, Box<NDIM> from, int differences) {
@@ -136,7 +110,6 @@ struct KernelContext {
   Stencils<Value, NDIM, HALF> stencils = {};
 
   SWEEP_HD Box<ndim> reached(const Box<ndim>& from, int differences) const {
-    if constexpr (Eq::is_second_order) return reached_by_steps(plan.layout, from, differences);
     return reached_by_differences(plan.layout, from, differences);
   }
   SWEEP_HD int last_step() const { return Eq::is_second_order ? plan.steps - 2 : Eq::stages * (plan.steps - 1); }

@@ -66,7 +66,7 @@ struct ArrayLayout {
   SWEEP_HD ptrdiff_t adjoint_state_and_images() const { return adjoint_state() + coefficient_size(); }
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
   SWEEP_HD ptrdiff_t coefficient_size() const { return coefficients * total; }
-  SWEEP_HD ptrdiff_t weights() const { return whole_vectors(NDIM * (4 * half + 1)); }
+  SWEEP_HD ptrdiff_t weights() const { return whole_vectors(NDIM * (5 * half + 1)); }
   ptrdiff_t profiles() const {
     ptrdiff_t count = 0;
     for (int a = 0; a < NDIM; ++a) count += profiles_of_axis * profile[a];
@@ -78,12 +78,14 @@ struct ArrayLayout {
 
   // Sets the regions where the PML of an axis acts, and returns the number of cells of its slab. The adjoint
   // differentiates memory variables, half a stencil beyond the PML. At half nodes the PML is one cell longer at the
-  // high face. Along the last axis regions are whole vectors, or whole sectors of a GPU's memory.
+  // high face. For second order fields read psi from one cell back to half a
+  // stencil less one cell further. Along the
+  // last axis regions are whole vectors, or whole sectors of a GPU's memory.
   int set_regions(const sweep_problem& p, int a) {
     const int n = p.shape[a], unit = a < NDIM - 1 ? 1 : all_shots_per_launch ? 8 : 16;
     const int end = a == NDIM - 1 ? whole_vectors(n) : n;
-    int low = p.pml_low[a] ? p.pml_low[a] + half : 0;
-    int begin = p.pml_high[a] ? n - p.pml_high[a] - half - 1 : end;
+    int low = p.pml_low[a] ? p.pml_low[a] + (Eq::is_second_order ? 1 : half) : 0;
+    int begin = p.pml_high[a] ? n - p.pml_high[a] - half - !Eq::is_second_order : end;
     low = (low + unit - 1) / unit * unit;
     begin = begin / unit * unit;
     if (low + half > begin && (low || begin < end)) low = begin = end;

@@ -46,19 +46,21 @@ struct Taps<T, 0> {
   }
 };
 
-// The weights of D, D1, D2 and MEAN along all axes.
+// The weights of D, D1, D2 and MEAN along all axes, and of the root R of D2: R^T R = -D2.
 template <class T, int NDIM, int HALF>
 struct Stencils {
   Taps<T, HALF> taps[4][NDIM];
   T centre[NDIM];  // middle weight of D2
+  Taps<T, HALF> root[NDIM];
 
   // Reads the weights of a sweep_problem; `stored_weights` points to the same weights, axis after axis, in memory of
   // the device.
   void set(const double (*weights)[SWEEP_MAX_WEIGHTS], const T* stored_weights, int half) {
     const int begin[] = {0, half, 2 * half + 1, 3 * half + 1};
-    for (int a = 0; a < NDIM; ++a, stored_weights += 4 * half + 1) {
+    for (int a = 0; a < NDIM; ++a, stored_weights += 5 * half + 1) {
       for (int of = 0; of < 4; ++of) taps[of][a].set(weights[a] + begin[of], stored_weights + begin[of], half);
       centre[a] = static_cast<T>(weights[a][2 * half]);
+      root[a].set(weights[a] + 4 * half + 1, stored_weights + 4 * half + 1, half);
     }
   }
 };

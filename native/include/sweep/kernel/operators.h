@@ -32,6 +32,16 @@ SWEEP_HD V central_first(const Value* f, Offset stride, const Taps<Value, HALF>&
   return taps.template over<V>([=](int k) SWEEP_INLINE { return load<V>(f + k * stride) - load<V>(f - k * stride); });
 }
 
+// The root R of D2, half a cell further: sum over k of w_k (f[2 - k] - f[1 - k]). TRANSPOSED: minus its transpose, the
+// sum of w_k (f[k - 1] - f[k - 2]).
+template <class V, bool TRANSPOSED, class Value, int HALF>
+SWEEP_HD V second_difference_root(const Value* f, Offset stride, const Taps<Value, HALF>& taps) {
+  return taps.template over<V>([=](int k) SWEEP_INLINE {
+    const int at = TRANSPOSED ? k - 2 : 1 - k;
+    return load<V>(f + (at + 1) * stride) - load<V>(f + at * stride);
+  });
+}
+
 template <class Eq, class V, int I, bool TRANSPOSED, class View, class Cell, class Value>
 SWEEP_HD V near_surface(const View& v, const Cell& c, const Value* column, Offset stride) {
   constexpr Derivative term = Eq::table.term[I];
@@ -117,28 +127,30 @@ SWEEP_HD V after_damping(const View& v, const Cell& c, Where where, V value) {
   return value;
 }
 
-// Updates psi, the memory variable of the gradient of a field that is differentiated twice: psi <- b psi + a D1 f.
+// Updates psi, the memory variable between the nodes of a field that is differentiated twice: psi <- b psi + a R f.
 template <class Eq, class V, int I, class View, class Cell, class Value>
 SWEEP_HD void update_gradient_memory(const View& v, const Cell& c, const Value* now, Value* memory) {
   constexpr Derivative term = Eq::table.term[I];
   const Offset stride = v.layout.field.template step<term.axis>();
   Value* const m = memory + v.slab(term.axis, term.slot, c);
-  const V d = central_first<V>(now + v.at(term.field, c), stride, v.taps[D1][term.axis]);
-  prefetch_next_row<V>(v.layout.field, now + v.at(term.field, c) + (term.axis == 0 ? v.layout.half * stride : 0));
+  constexpr int a = term.axis;
+  const V d = second_difference_root<V, false>(now + v.at(term.field, c), stride, v.root[a]);
+  const ptrdiff_t between = v.half_profile[a];
+  prefetch_next_row<V>(v.layout.field, now + v.at(term.field, c) + (a == 0 ? stride : 0));
   prefetch_next_row<V>(v.layout.slab[term.axis], m);
-  store(m, decay<Eq, V, I>(v, c) * load<V>(m) + gain<Eq, V, I>(v, c) * d);
+  store(m, profile_at<V, a>(v, c, 0, between) * load<V>(m) + profile_at<V, a>(v, c, 1, between) * d);
 }
 
-// Returns S D2 f from d = D2 f: t = D2 f + D1 psi, zeta <- b zeta + a t, result t + zeta.
+// Returns S D2 f from d = D2 f: t = D2 f - R^T psi, zeta <- b zeta + a t, result t + zeta.
 template <class Eq, class V, int I, class View, class Cell, class Value>
 SWEEP_HD V stretched_second_difference(const View& v, const Cell& c, Value* memory, V d) {
   constexpr Derivative term = Eq::table.term[I];
   const Offset stride = v.layout.slab[term.axis].template step<term.axis>();
   const Value* const psi = memory + v.slab(term.axis, term.slot, c);
   Value* const m = memory + v.slab(term.axis, term.slot + 1, c);
-  prefetch_next_row<V>(v.layout.slab[term.axis], psi + (term.axis == 0 ? v.layout.half * stride : 0));
+  prefetch_next_row<V>(v.layout.slab[term.axis], psi + (term.axis == 0 ? (v.layout.half - 1) * stride : 0));
   prefetch_next_row<V>(v.layout.slab[term.axis], m);
-  d = d + central_first<V>(psi, stride, v.taps[D1][term.axis]);
+  d = d + second_difference_root<V, true>(psi, stride, v.root[term.axis]);
   const V zeta = decay<Eq, V, I>(v, c) * load<V>(m) + gain<Eq, V, I>(v, c) * d;
   store(m, zeta);
   return d + zeta;
