@@ -19,7 +19,7 @@ from sweep_core.errors import NativeError
 from sweep_core.native import structs
 from sweep_core.native.library import find
 from sweep_core.numerics.free_surface import rows_under_surface
-from sweep_core.numerics.stencils import Stencil
+from sweep_core.numerics.stencils import Stencil, second_derivative_root
 
 PARTS = ("cell", "column", "weight")
 
@@ -108,12 +108,12 @@ def device(request, tmp_path_factory):
 
 
 def weights(half):
-    """Return the weights of D, D1, D2 and the mean; the acoustic equation uses only D1 and D2."""
+    """Return the weights of D, D1, D2, the mean and the root of D2; the acoustic equation uses only D2 and its root."""
     f = math.factorial
     common = [(-1) ** (k + 1) * f(half) ** 2 / (f(half - k) * f(half + k)) for k in range(1, half + 1)]
     second = [2 * w / k**2 for k, w in enumerate(common, 1)]
     never = [math.nan] * half
-    return never, [w / k for k, w in enumerate(common, 1)], [-2 * sum(second), *second], never
+    return never, never, [-2 * sum(second), *second], never, second_derivative_root(2 * half)
 
 
 def point_list(rng, shots, cells, traces, taps, dtype):
@@ -153,12 +153,12 @@ class Case:
             low = 0 if surface and axis == 0 else low
             p.shape[axis], p.pml_low[axis], p.pml_high[axis] = n, low, high
             p.snapshot_low[axis], p.snapshot_high[axis] = axis, n - 2
-            decay, rim = np.zeros(n), np.r_[0:low, n - high : n]
-            decay[rim] = rng.uniform(0.5, 0.95, len(rim))
             unused = np.full(n, math.nan)
-            at_nodes, between = (decay, np.where(decay > 0, decay - 1, 0), unused), (unused,) * 3
-            tables += [*at_nodes, *between]
-            p.weights[axis][: 2 * order + 1] = np.concatenate(weights(order // 2)).tolist()
+            for further in range(2):  # at nodes, then between them
+                decay, rim = np.zeros(n), np.r_[0:low, n - high - (further if high else 0) : n]
+                decay[rim] = rng.uniform(0.5, 0.95, len(rim))
+                tables += [decay, np.where(decay > 0, decay - 1, 0), unused]
+            p.weights[axis][: 5 * order // 2 + 1] = np.concatenate(weights(order // 2)).tolist()
         if surface:
             centre, *sides = weights(order // 2)[2]
             stencil = Stencil(centre, sides, sign=1, back=0, ahead=0)

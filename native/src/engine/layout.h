@@ -78,8 +78,7 @@ struct ArrayLayout {
 
   // Sets the regions where the PML of an axis acts, and returns the number of cells of its slab. The adjoint
   // differentiates memory variables, half a stencil beyond the PML. At half nodes the PML is one cell longer at the
-  // high face. For second order fields read psi from one cell back to half a
-  // stencil less one cell further. Along the
+  // high face. For second order fields read psi from one cell back to half a stencil less one cell further. Along the
   // last axis regions are whole vectors, or whole sectors of a GPU's memory.
   int set_regions(const sweep_problem& p, int a) {
     const int n = p.shape[a], unit = a < NDIM - 1 ? 1 : all_shots_per_launch ? 8 : 16;

@@ -58,8 +58,8 @@ struct HistoryPlan : ArrayLayout<Eq, NDIM> {
     for (int a = 0; a < NDIM; ++a) {
       inside.low[a] = p.pml_low[a];
       inside.high[a] = p.shape[a] - p.pml_high[a];
-      // A PML also acts half a cell further; of second order only its psi does, which a gradient of the interior
-      // ignores.
+      // A PML also acts half a cell further. For second order only its psi does, which no gradient of the interior
+      // needs.
       if (p.pml_high[a] && (!Eq::is_second_order || p.boundary == SWEEP_EXACT)) --inside.high[a];
       interior.low[a] = inside.low[a] + (p.pml_low[a] ? half : 0);
       interior.high[a] = inside.high[a] - (p.pml_high[a] ? half : 0);
