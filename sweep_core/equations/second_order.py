@@ -58,8 +58,8 @@ class SecondOrderEquation(TableEquation):
 
     @property
     def pml_decades(self) -> float:
-        """8 at all orders: R^T R is the second difference, so a layer reflects little more at a low order."""
-        return 8.0
+        """8.5 at all orders: R^T R is the second difference, so a layer reflects little more at a low order."""
+        return 8.5
 
     def source_weight(self, field: str, dt: float, cell_volume: float) -> float:
         return dt**2 / cell_volume
