@@ -2,8 +2,8 @@
 
 An array is a NumPy array, a torch tensor or a JAX array: each backend takes and returns arrays of its own framework.
 Letters in shapes: `nshots` shots, `nsrc` sources and `nrec` receivers of a shot, `nt` time samples, `nfield` fields,
-`ndim` axes (2 or 3), and cells `nz`, `ny`, `nx` along each axis, depth first. A shape with (nz, nx) stands for
-(nz, ny, nx) as well.
+`ndim` axes (1 to 3), and cells `nz`, `ny`, `nx` along each axis, depth first. A shape with (nz, nx) stands for
+(nz,) and (nz, ny, nx) as well.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ of the dtype of the models, in the unit of the source field, one sample each dt.
 
 Positions: TypeAlias = Array
 """``(nshots, ndim)`` or ``(nshots, nsrc, ndim)`` of sources, ``(nrec, ndim)`` or ``(nshots, nrec, ndim)`` of receivers;
-columns (x, z) or (x, y, z), in grid cells. Integers name nodes, floating-point positions are interpolated.
+columns (z), (x, z) or (x, y, z), in grid cells. Integers name nodes, floating-point positions are interpolated.
 """
 
 Mask: TypeAlias = Array

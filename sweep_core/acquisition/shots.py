@@ -9,6 +9,7 @@ import numpy as np
 from .._util.arrays import dtype_name
 from .._util.validators import shot_numbers
 from ..errors import DomainError, DtypeError, ShapeError
+from ..numerics.grid import AXES
 from .positions import RADIUS, interpolated
 
 
@@ -22,8 +23,8 @@ class Shots:
         ``(nt,)``, ``(nshots, nt)`` or ``(nshots, nsrc, nt)``; units of the source field. A trailing ``nfield`` where
         each field of source_type has its own.
     sources : integer or floating-point array
-        ``(nshots, ndim)`` or ``(nshots, nsrc, ndim)``; columns (x, z) or (x, y, z) in grid cells. Integers name nodes,
-        other positions are interpolated.
+        ``(nshots, ndim)`` or ``(nshots, nsrc, ndim)``; columns (z), (x, z) or (x, y, z) in grid cells. Integers name
+        nodes, other positions are interpolated.
     receivers : integer or floating-point array
         ``(nrec, ndim)`` for all shots, or ``(nshots, nrec, ndim)``; the same columns.
     mask : bool array, optional
@@ -62,16 +63,20 @@ def samples_of(wavelet: Any, by_field: bool) -> Any:
     return wavelet[:, None] if len(wavelet.shape) == 3 else wavelet
 
 
+def _columns(ndim: int) -> str:
+    """Return the columns of positions, ``"(x, z)"`` in two dimensions."""
+    return f"({', '.join(reversed(AXES[ndim]))})"
+
+
 def check_positions(name: str, positions: Any, ndim: int) -> None:
     """Check the shape and dtype of sources or receivers of any array library."""
     if not hasattr(positions, "shape") or not hasattr(positions, "dtype"):
         raise DtypeError(f"{name} are a {type(positions).__name__}; expected an array of grid cells")
-    columns = "(x, z)" if ndim == 2 else "(x, y, z)"
     if len(positions.shape) not in (2, 3) or positions.shape[-1] != ndim:
         leading = "nshots" if name == "sources" else "nrec"
         raise ShapeError(
             f"{name} have shape {tuple(positions.shape)}; expected ({leading}, {ndim}) or "
-            f"(nshots, n, {ndim}) with columns {columns}"
+            f"(nshots, n, {ndim}) with columns {_columns(ndim)}"
         )
     kind = dtype_name(positions)
     if "int" not in kind and kind not in ("float32", "float64"):
@@ -105,7 +110,7 @@ def check_inside(name: str, positions: np.ndarray, problem: Any, fields: Sequenc
 
     swapped = positions[..., ::-1]
     hint = (
-        f"all would lie inside if the columns were swapped: SWEEP expects {'(x, z)' if ndim == 2 else '(x, y, z)'}"
+        f"all would lie inside if the columns were swapped: SWEEP expects {_columns(ndim)}"
         if ((swapped >= 0) & (swapped < sizes)).all()
         else "positions are counted in grid cells from the model's own corner, without the PML"
     )

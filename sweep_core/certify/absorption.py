@@ -23,8 +23,8 @@ PERIODS = 3
 def absorption(executor, part: Excerpt) -> Finding:
     """Measure the echo of the narrowest layer, relative to that of a mirror in the place of the edge.
 
-    The test is two-dimensional, in the fastest earth of the model. The box is so large that no other echo returns in
-    time.
+    The test is two-dimensional, or one-dimensional as the model, in the fastest earth of the model. The box is so large
+    that no other echo returns in time.
 
     Raises
     ------
@@ -35,8 +35,9 @@ def absorption(executor, part: Excerpt) -> Finding:
     axes = zip(problem.pml, problem.grid.spacing, problem.cpml.types(equation), strict=True)
     layers = [(w, h, layer_type) for pair, h, layer_type in axes for w in pair if w]
     frequency = energy_below(part.signals, problem.dt, 0.5)
-    if not layers or not frequency or 2 not in equation.ndims:
+    if not layers or not frequency or min(problem.grid.ndim, 2) not in equation.ndims:
         raise UnsupportedError("no face has a layer, the wavelet is zero, or the equation is not two-dimensional")
+    along = min(problem.grid.ndim, 2) - 1  # axes along the layer
     width, h, layer_type = min(layers)
     speeds = np.asarray(equation.speed(*part.models))
     fastest = np.unravel_index(speeds.argmax(), speeds.shape)
@@ -48,13 +49,14 @@ def absorption(executor, part: Excerpt) -> Finding:
 
     def record(before, layer):
         """Return the record with `before` cells of earth, or `layer` cells of PML, before the place of the edge."""
-        shape, source = (2 * margin + DEPTH, before + DEPTH + margin), np.array([before + DEPTH, margin])
+        shape = (*(2 * margin + DEPTH,) * along, before + DEPTH + margin)
+        source = np.array([before + DEPTH, *(margin,) * along])
         box = make_problem(
-            equation, shape, (max(problem.grid.spacing), h), problem.dt, pml_width=(0, 0, layer, 0),
-            pml_velocity=problem.cpml.velocity, pml_freq=problem.cpml.freq,
-            pml_type=layer_type, check_finite=False,
+            equation, shape, (*(max(problem.grid.spacing),) * along, h), problem.dt,
+            pml_width=(0, 0) * along + (layer, 0), pml_velocity=problem.cpml.velocity,
+            pml_freq=problem.cpml.freq, pml_type=layer_type, check_finite=False,
         )  # fmt: skip
-        shots = Shots(wavelet, source[None], source[None] + np.array([0, DEPTH]))
+        shots = Shots(wavelet, source[None], source[None] + np.array([0, *(DEPTH,) * along]))
         models = [np.full(shape, value, part.dtype) for value in earth]
         return forward(executor, Excerpt(box, shots, models, (0,), np.arange(1))).astype(np.float64)
 

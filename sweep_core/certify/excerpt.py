@@ -16,7 +16,7 @@ from ..memory import MemoryOptions
 from ..numerics.grid import Grid
 from ..problem import Problem
 
-SIDE, STEPS, LAYER = {2: 32, 3: 14}, {2: 160, 3: 90}, {2: 8, 3: 5}
+SIDE, STEPS, LAYER = {1: 64, 2: 32, 3: 14}, {1: 160, 2: 160, 3: 90}, {1: 8, 2: 8, 3: 5}
 """The small cut-out: cells along each axis, time steps, and cells of the PML."""
 LISTENING = 8
 """The number of its receivers."""

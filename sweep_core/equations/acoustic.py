@@ -33,8 +33,9 @@ class Acoustic(SecondOrderEquation):
     """
 
     name: ClassVar[str] = "acoustic"
+    ndims: ClassVar[tuple[int, ...]] = (1, 2, 3)
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("vp", "m/s"),)
-    fields: ClassVar[tuple[Field, ...]] = (Field("h1", "Pa", order=2),)
+    fields: ClassVar[tuple[Field, ...]] = (Field("h1", "Pa", ndims=(1, 2, 3), order=2),)
     coefficient_names: ClassVar[tuple[str, ...]] = ("vp2",)
     coefficient_ranges: ClassVar[dict[str, str]] = {"vp2": "positive"}
     rates: ClassVar[tuple[DerivativeSum, ...]] = (

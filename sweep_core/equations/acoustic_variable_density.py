@@ -38,12 +38,13 @@ class AcousticVariableDensity(StaggeredEquation):
     """
 
     name: ClassVar[str] = "acoustic_variable_density"
+    ndims: ClassVar[tuple[int, ...]] = (1, 2, 3)
     parameters: ClassVar[tuple[Parameter, ...]] = (Parameter("vp", "m/s"), Parameter("rho", "kg/m3"))
     fields: ClassVar[tuple[Field, ...]] = (
-        Field("p", "Pa"),
+        Field("p", "Pa", ndims=(1, 2, 3)),
         Field("vx", "m/s", ("x", "t")),
         Field("vy", "m/s", ("y", "t"), ndims=(3,)),
-        Field("vz", "m/s", ("z", "t"), parity=1),
+        Field("vz", "m/s", ("z", "t"), parity=1, ndims=(1, 2, 3)),
     )
     coefficient_names: ClassVar[tuple[str, ...]] = ("kappa", "bx", "by", "bz")
     coefficient_ranges: ClassVar[dict[str, str]] = dict.fromkeys(coefficient_names, "positive")

@@ -100,7 +100,7 @@ class Propagator(OfArrays[A]):
         equation : Equation
             The wave equation, such as ``Acoustic(spatial_order=8)``.
         shape : tuple of int
-            Cells of the model, ``(nz, nx)`` or ``(nz, ny, nx)``.
+            Cells of the model, ``(nz,)``, ``(nz, nx)`` or ``(nz, ny, nx)``.
         dh : float or tuple of float
             Cell size (m): one number, or ``(dz, dx)`` or ``(dz, dy, dx)``.
         dt : float
@@ -267,7 +267,7 @@ class Propagator(OfArrays[A]):
             Source time function, one sample each dt, in the unit of the source field and of the dtype of the models;
             of torch also on their device. A trailing ``nfield`` gives each source field a wavelet of its own.
         sources : (nshots, ndim) or (nshots, nsrc, ndim) array
-            Positions in grid cells, columns (x, z) or (x, y, z). Integers name nodes. Floating-point positions are
+            Positions in grid cells, columns (z), (x, z) or (x, y, z). Integers name nodes. Floating-point positions are
             interpolated by a windowed sinc (8 cells along each axis), and differentiable with ``impl='eager'``.
         receivers : (nrec, ndim) or (nshots, nrec, ndim) array
             Positions in grid cells, as `sources`; without ``nshots`` the same for all shots.

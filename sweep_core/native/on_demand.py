@@ -173,7 +173,7 @@ def compiled(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
     ----------
     equation : Equation
         The equation; its `spatial_order` counts.
-    ndim : {2, 3}
+    ndim : {1, 2, 3}
         Number of dimensions.
     dtype : {'float32', 'float64'}
         Precision.

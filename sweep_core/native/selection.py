@@ -39,7 +39,7 @@ def library_of(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
     ----------
     equation : Equation
         The equation.
-    ndim : {2, 3}
+    ndim : {1, 2, 3}
         Number of dimensions.
     dtype : {'float32', 'float64'}
         Precision of the models.
@@ -71,7 +71,7 @@ def supports(equation: Equation, ndim: int, kind: str, strips: bool = False) -> 
     ----------
     equation : Equation
         The equation.
-    ndim : {2, 3}
+    ndim : {1, 2, 3}
         Number of dimensions.
     kind : {'cpu', 'cuda'}
         Kind of device.

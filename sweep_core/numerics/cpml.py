@@ -14,7 +14,11 @@ __all__ = ["CPML"]
 STAGGERED = ("cpmls", "mpmls", "sponge")
 TYPES = {"cpmlr": ("cpmlr",), **dict.fromkeys(STAGGERED, STAGGERED)}
 """Types of layer that an equation with one of them can have: the plain one, then the multi-axial one and the sponge."""
-FACES = {2: ("top", "bottom", "left", "right"), 3: ("top", "bottom", "front", "back", "left", "right")}
+FACES = {
+    1: ("top", "bottom"),
+    2: ("top", "bottom", "left", "right"),
+    3: ("top", "bottom", "front", "back", "left", "right"),
+}
 
 
 def widths(value, ndim: int, free_surface: bool = False) -> tuple[tuple[int, int], ...]:

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..errors import DomainError, ShapeError
 
-AXES = {2: ("z", "x"), 3: ("z", "y", "x")}
+AXES = {1: ("z",), 2: ("z", "x"), 3: ("z", "y", "x")}
+SHAPES = "(nz,), (nz, nx) or (nz, ny, nx)"
 MOST_CELLS = 2**31 - 1
 """Cells of a padded grid: positions are flat cells of 32 bits."""
 SPACINGS = (1e-12, 1e12)
@@ -28,7 +29,7 @@ class Grid:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Names of the axes in array order: ``('z', 'x')`` or ``('z', 'y', 'x')``."""
+        """Names of the axes in array order: ``('z',)``, ``('z', 'x')`` or ``('z', 'y', 'x')``."""
         return AXES[self.ndim]
 
     @property
@@ -43,7 +44,7 @@ def make_grid(shape: Any, spacing: Any) -> Grid:
     Parameters
     ----------
     shape : tuple of int
-        ``(nz, nx)`` or ``(nz, ny, nx)``.
+        ``(nz,)``, ``(nz, nx)`` or ``(nz, ny, nx)``.
     spacing : float or tuple of float
         Cell size in metres, one for all axes or one for each in the order of `shape`.
 
@@ -57,7 +58,7 @@ def make_grid(shape: Any, spacing: Any) -> Grid:
     except TypeError:
         cells = ()
     if len(cells) not in AXES or not all(_whole(n) and n > 0 for n in cells):
-        raise ShapeError(f"shape is {shape!r}; expected (nz, nx) or (nz, ny, nx), positive whole numbers")
+        raise ShapeError(f"shape is {shape!r}; expected {SHAPES}, positive whole numbers")
     try:
         spacings = (spacing,) * len(cells) if np.ndim(spacing) == 0 else tuple(spacing)
         sizes = tuple(math.nan if isinstance(h, str) else float(h) for h in spacings)

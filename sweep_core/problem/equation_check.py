@@ -14,7 +14,7 @@ from ..equations.equation import RANGES, Equation, Field, Parameter
 from ..errors import OptionError, SweepError
 from ..memory import MemoryOptions
 from ..numerics.cpml import CPML
-from ..numerics.grid import make_grid
+from ..numerics.grid import AXES, make_grid
 from .problem import Problem
 
 DECLARED = {
@@ -53,8 +53,8 @@ def check_declared(equation: Equation) -> None:
     if equation.levels not in (1, 2):
         refuse("levels", equation.levels, "1 or 2")
     for where, ndims in (("ndims", equation.ndims), *((f"ndims of {f.name}", f.ndims) for f in equation.fields)):
-        if not isinstance(ndims, tuple | list) or not ndims or not set(ndims) <= {2, 3}:
-            refuse(where, ndims, "(2,), (3,) or (2, 3)")
+        if not isinstance(ndims, tuple | list) or not ndims or not set(ndims) <= AXES.keys():
+            refuse(where, ndims, "some of 1, 2 and 3")
     for f in equation.fields:
         if not isinstance(f.stagger, tuple | list | str) or not set(f.stagger) <= set("xyzt"):
             refuse(f"stagger of {f.name}", f.stagger, "some of 'x', 'y', 'z' and 't'")

@@ -114,7 +114,8 @@ def make_problem(
     check_equation(equation, grid.ndim)
     if grid.ndim not in equation.ndims:
         raise UnsupportedError(
-            f"shape is {grid.shape}, of {grid.ndim} dimensions; {equation.name} supports only {equation.ndims} yet"
+            f"shape is {grid.shape}, of {grid.ndim} dimension{'s' * (grid.ndim > 1)}; {equation.name} supports only "
+            f"{equation.ndims} yet"
         )
     if not isinstance(dt, Real) or isinstance(dt, bool) or not isfinite(dt) or dt <= 0:
         raise DomainError(f"dt is {dt!r}; expected a positive time step in seconds")

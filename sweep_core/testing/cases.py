@@ -7,6 +7,7 @@ import attrs
 import numpy as np
 
 from .. import Acoustic, BoundaryOptions, CkptOptions, MemoryOptions, Shots, make_problem, ricker
+from ..equations.equation import Equation
 from ..execution.reference import ReferenceExecutor
 from ..memory.options import LOWER
 
@@ -14,6 +15,7 @@ __all__ = [
     "Case",
     "born_of_cell",
     "case",
+    "default_shape",
     "layered_case",
     "of_another_wavelet",
     "random_cells",
@@ -25,7 +27,7 @@ __all__ = [
 ]
 
 DH = (10.0, 8.0, 9.0)
-SHAPES = {2: (19, 23), 3: (11, 12, 13)}
+SHAPES = {1: (61,), 2: (19, 23), 3: (11, 12, 13)}
 OF_LIMIT = 0.7
 """The time step, relative to the largest stable one."""
 STRATEGIES = {
@@ -51,6 +53,22 @@ INEXACT = {
     "boundary-int8": LOWER["int8"],
 }
 """For inexact strategies, the largest difference from the gradient of 'full', relative to its maximum, in float64."""
+
+
+def default_shape(equation: Equation) -> tuple[int, ...]:
+    """Return the shape of the small cases of an equation, two-dimensional if it exists in two dimensions.
+
+    Parameters
+    ----------
+    equation : Equation
+        The equation.
+
+    Returns
+    -------
+    tuple of int
+        Number of cells along each axis, depth first.
+    """
+    return SHAPES[2 if 2 in equation.ndims else min(equation.ndims)]
 
 
 @attrs.frozen(eq=False)
@@ -246,7 +264,7 @@ def case(
         If an argument is not hashable, because cases are cached.
     """
     rng, eq = np.random.default_rng(seed), equation(spatial_order=order)
-    shape = shape or SHAPES[min(eq.ndims)]
+    shape = shape or default_shape(eq)
     sources = random_cells(rng, shape, nshots, nsrc)
     receivers = random_cells(rng, shape, nshots, nrec)
     receivers[:, 0] = sources[:, 0]
@@ -274,6 +292,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "3-D, free surface, between nodes": {"shape": SHAPES[3], "free_surface": True, "between": True},
 }
 """Variants of a 2-D problem with absorbing faces and a survey on nodes. "sources" puts a source into every field."""
+ONE_AXIS: dict[str, dict[str, Any]] = {
+    "1-D": {"shape": SHAPES[1], "sources": True},
+    "1-D, free surface, between nodes": {"shape": SHAPES[1], "free_surface": True, "between": True, "earths": True},
+}
+"""Variants of equations that exist in one dimension."""
 
 
 @lru_cache
@@ -283,7 +306,7 @@ def variant(name, equation=Acoustic, order=4, nt=40, seed=3, ranges=(), shape=No
     Parameters
     ----------
     name : str
-        Name of the variant, a key of `VARIANTS`.
+        Name of the variant, a key of `VARIANTS` or `ONE_AXIS`.
     equation : type, default Acoustic
         Class of the equation.
     order : int, default 4
@@ -312,10 +335,10 @@ def variant(name, equation=Acoustic, order=4, nt=40, seed=3, ranges=(), shape=No
     TypeError
         If an argument is not hashable, because cases are cached.
     """
-    options = dict(VARIANTS[name])
+    options = dict({**VARIANTS, **ONE_AXIS}[name])
     rng, eq = np.random.default_rng(seed), equation(spatial_order=order)
-    default_shape = options.pop("shape", SHAPES[min(eq.ndims)])
-    shape = shape or default_shape
+    shape_of_variant = options.pop("shape", default_shape(eq))
+    shape = shape or shape_of_variant
     between, earths, masked, every = (options.pop(key, False) for key in ("between", "earths", "masked", "sources"))
     ndim, top = len(shape), int("free_surface" in options)
     names = [f.name for f in eq.waves_in(ndim)]
@@ -406,7 +429,7 @@ def layered_case(equation, order=4, nt=20_000, shape=None, pml=10, nshots=4, see
         If an argument is not hashable, because cases are cached.
     """
     rng, eq = np.random.default_rng(seed), equation(spatial_order=order)
-    shape = shape or ((40, 44), (24, 22, 22))[min(eq.ndims) - 2]
+    shape = shape or {1: (300,), 2: (40, 44), 3: (24, 22, 22)}[len(default_shape(eq))]
     models: list[np.ndarray] = [np.empty((nshots, *shape)) for _ in eq.parameters]
     for shot in range(nshots):
         layer = np.repeat(np.arange(shape[0]), rng.integers(1, 13, shape[0]))[: shape[0]]

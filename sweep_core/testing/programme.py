@@ -10,13 +10,17 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from . import laws
-from .cases import VARIANTS, case, ricker_case, variant
+from .cases import ONE_AXIS, VARIANTS, case, default_shape, ricker_case, variant
 from .entries import Entry, runs
 
 __all__ = ["Result", "conforms", "judged", "programme"]
 
 ORDERS = (2, 4, 6, 8)
 """Spatial orders of the laws of records and adjoints."""
+LARGE = {1: (2500,), 2: (56, 60), 3: (18, 17, 16)}
+"""Shapes of the laws of thousands of cells, by the number of dimensions."""
+LONG = {1: (40,), 2: (16, 18), 3: (9, 10, 11)}
+"""Shapes of the laws of thousands of steps, by the number of dimensions."""
 LATE = "time is up; --minutes gives more"
 """The reason of a law that was skipped for lack of time."""
 
@@ -103,12 +107,13 @@ def programme(equation: type, entry: Entry, ranges=()) -> Iterator[tuple[str, Ca
         the law cannot run.
     """
     small, instance = partial(case, equation, ranges=ranges), equation()
+    ndim = len(default_shape(instance))
 
     def on(law, make, *more):
         return lambda: law(entry, runs(make()), *more)
 
     yield "bad input", on(laws.bad_input_is_refused, small)
-    large = partial(small, shape=(56, 60) if 2 in instance.ndims else (18, 17, 16), nt=120)
+    large = partial(small, shape=LARGE[ndim], nt=120)
     many = partial(small, nshots=11)
     for order in ORDERS:
         yield f"forward, order {order}", on(laws.forward_equals_reference, partial(small, order))
@@ -117,20 +122,20 @@ def programme(equation: type, entry: Entry, ranges=()) -> Iterator[tuple[str, Ca
     yield "two runs", on(laws.two_runs_are_identical, small)
     yield "shots add up", on(laws.shots_add_up, small)
     for field in instance.reciprocal:
-        if field in [f.name for f in instance.waves_in(min(instance.ndims))]:
+        if field in [f.name for f in instance.waves_in(ndim)]:
             yield f"reciprocity of {field}", on(laws.reciprocity, small, field)
-    long = partial(ricker_case, equation=equation, nt=2000, shape=(16, 18) if 2 in instance.ndims else (9, 10, 11))
+    long = partial(ricker_case, equation=equation, nt=2000, shape=LONG[ndim])
     yield "float32, 2000 steps", on(laws.single_precision, partial(long, ranges=ranges))
     with_gradients = entry.name != "reference"
     if with_gradients:
         yield from _derivatives(on, small)
         yield "J and J^T, thousands of cells", on(laws.jacobian_and_adjoint, large)
         yield "J and J^T, 11 shots", on(laws.jacobian_and_adjoint, many)
-    for name in VARIANTS:
+    for name, options in {**VARIANTS, **(ONE_AXIS if 1 in instance.ndims else {})}.items():
         make_variant = partial(variant, name, equation, ranges=ranges)
         yield f"forward, {name}", on(laws.forward_equals_reference, make_variant)
         # The reference differentiates by complex step, which cannot keep the earth under the PML fixed.
-        if with_gradients and "edge_gradient" not in VARIANTS[name]:
+        if with_gradients and "edge_gradient" not in options:
             yield f"J and J^T, {name}", on(laws.jacobian_and_adjoint, make_variant)
 
 

@@ -74,7 +74,7 @@ WRONG = {
     "missing memories": ({"memories": ()}, r"step reads 'psi_0' .* \['h1', 'h1_old'\]"),
     "too few levels": ({"levels": 1}, "step reads 'h1_old'"),
     "too many levels": ({"levels": 3}, "levels is 3; expected 1 or 2"),
-    "one dimension": ({"ndims": 2}, r"ndims is 2; expected \(2,\), \(3,\) or \(2, 3\)"),
+    "no tuple of dimensions": ({"ndims": 2}, r"ndims is 2; expected some of 1, 2 and 3"),
     "two fields of a name": ({"fields": (H1, H1)}, "fields is .*; expected each name once"),
     "unknown stagger": ({"fields": (Field("h1", "", ("w",)),)}, r"stagger of h1 is \('w',\)"),
     "no stagger": ({"fields": (Field("h1", "", 5),)}, "stagger of h1 is 5; expected some of"),

@@ -18,6 +18,7 @@ from sweep_core.native.codegen import shipped
 from sweep_core.testing import cases, entries
 from sweep_core.testing.cases import (
     DH,
+    ONE_AXIS,
     STRATEGIES,
     VARIANTS,
     Case,
@@ -34,6 +35,7 @@ from sweep_core.testing.entries import Entry
 
 __all__ = [
     "DH",
+    "ONE_AXIS",
     "STRATEGIES",
     "VARIANTS",
     "Case",
@@ -107,7 +109,7 @@ def known_equations():
 
 def variant(name, equation=Acoustic, *arguments, **options) -> Case:
     """Return a variant of sweep_core.testing; skip the test if the equation lacks its number of dimensions."""
-    ndim = len(VARIANTS[name].get("shape", ())) or min(equation().ndims)
+    ndim = len({**VARIANTS, **ONE_AXIS}[name].get("shape", cases.default_shape(equation())))
     if ndim not in equation().ndims:
         pytest.skip(f"{equation.name} has no {ndim}-D form")
     return cases.variant(name, equation, *arguments, **options)

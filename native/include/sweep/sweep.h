@@ -68,9 +68,9 @@ enum sweep_face {
 typedef struct sweep_problem {
   uint32_t bytes;                   /* sizeof(sweep_problem) */
   int32_t dtype;                    /* SWEEP_FLOAT32 or SWEEP_FLOAT64, of all buffers of type SWEEP_VALUES */
-  int32_t ndim;                     /* 2 or 3 */
+  int32_t ndim;                     /* 1 to 3 */
   int32_t order;                    /* spatial order, even, at most SWEEP_MAX_ORDER */
-  int32_t shape[SWEEP_MAX_AXES];    /* cells along z, (y,) x, with those of the PML */
+  int32_t shape[SWEEP_MAX_AXES];    /* cells along z; z, x; or z, y, x, with the PML */
   int32_t pml_low[SWEEP_MAX_AXES];  /* PML cells at the low face of each axis */
   int32_t pml_high[SWEEP_MAX_AXES]; /* PML cells at the high face of each axis */
   int32_t shots;                    /* number of shots of a call, at least 1 */
@@ -180,7 +180,7 @@ enum sweep_operator {
   SWEEP_CHANGE /* only of second order in time: 2 (u[k] - u[k - 1]) */
 };
 
-/* A compiled equation in 2 or 3 dimensions. The counts are zero if the library lacks that number of dimensions. */
+/* A compiled equation in 1 to 3 dimensions. The counts are zero if the library lacks that number of dimensions. */
 typedef struct sweep_equation {
   uint32_t bytes;                        /* sizeof(sweep_equation) */
   int32_t fields;                        /* number of fields, at most SWEEP_MAX_FIELDS */
@@ -208,7 +208,7 @@ SWEEP_EXPORT int32_t sweep_layout(int64_t* values, int32_t count);
 SWEEP_EXPORT const char* sweep_isa(int32_t index);
 /* Return the index of the build that isa = 0 selects on this processor, or -1 if no device can run the library. */
 SWEEP_EXPORT int32_t sweep_isa_default(void);
-/* Describe compiled equation `index` in `ndim` (2 or 3) dimensions; out->bytes must be set. Return SWEEP_UNSUPPORTED
+/* Describe compiled equation `index` in `ndim` (1 to 3) dimensions; out->bytes must be set. Return SWEEP_UNSUPPORTED
  * past the end. */
 SWEEP_EXPORT int sweep_describe(int32_t index, int32_t ndim, sweep_equation* out);
 /* Return in `out` the buffers of a sweep_operation on a problem; out->bytes must be set. */

@@ -212,6 +212,10 @@ template <class Physics>
 int find(const sweep_problem& p, const sweep_context* context, Calls* calls) {
   constexpr unsigned ndims = Physics::ndims & SWEEP_NDIMS;
   constexpr bool single = SWEEP_DTYPES >> SWEEP_FLOAT32 & 1, twice = SWEEP_DTYPES >> SWEEP_FLOAT64 & 1;
+  if constexpr (ndims >> 1 & single)
+    if (p.ndim == 1 && p.dtype == SWEEP_FLOAT32) return find_order<Physics, float, 1>(p, context, calls);
+  if constexpr (ndims >> 1 & twice)
+    if (p.ndim == 1 && p.dtype == SWEEP_FLOAT64) return find_order<Physics, double, 1>(p, context, calls);
   if constexpr (ndims >> 2 & single)
     if (p.ndim == 2 && p.dtype == SWEEP_FLOAT32) return find_order<Physics, float, 2>(p, context, calls);
   if constexpr (ndims >> 2 & twice)
@@ -248,7 +252,7 @@ Table make_table() {
     out->ndim_mask = Physics::ndims & SWEEP_NDIMS;
     snprintf(out->name, SWEEP_NAME_BYTES, "%s", Physics::name);
     snprintf(out->statement, SWEEP_STATEMENT_BYTES, "%s", Physics::statement);
-    ndim == 2 ? describe<Physics, 2>(out) : describe<Physics, 3>(out);
+    ndim == 1 ? describe<Physics, 1>(out) : ndim == 2 ? describe<Physics, 2>(out) : describe<Physics, 3>(out);
   };
   table.find = find<Physics>;
   return table;

@@ -70,7 +70,7 @@ const char* sweep_isa(int32_t index) {
 int32_t sweep_isa_default(void) { return best_build(); }
 
 int sweep_describe(int32_t index, int32_t ndim, sweep_equation* out) {
-  if (!out || out->bytes != sizeof(sweep_equation) || (ndim != 2 && ndim != 3)) return SWEEP_BAD_CALL;
+  if (!out || out->bytes != sizeof(sweep_equation) || ndim < 1 || ndim > SWEEP_MAX_AXES) return SWEEP_BAD_CALL;
   const Table* table = sweep::builds[0].tables();
   for (int32_t i = 0; table->name; ++table, ++i)
     if (i == index) {

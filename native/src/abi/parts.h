@@ -12,10 +12,10 @@ inline namespace SWEEP_VARIANT {
 template <class Physics>
 struct OnlyContext {
   static constexpr bool is_single = SWEEP_DTYPES == 1 << SWEEP_FLOAT32, is_double = SWEEP_DTYPES == 1 << SWEEP_FLOAT64;
-  static_assert((is_single || is_double) && (SWEEP_NDIMS == IN_2D || SWEEP_NDIMS == IN_3D),
+  static_assert((is_single || is_double) && (SWEEP_NDIMS == IN_1D || SWEEP_NDIMS == IN_2D || SWEEP_NDIMS == IN_3D),
                 "a library in parts is of one dtype and one number of dimensions");
   using Value = std::conditional_t<is_single, float, double>;
-  static constexpr int ndim = SWEEP_NDIMS == IN_2D ? 2 : 3;
+  static constexpr int ndim = SWEEP_NDIMS == IN_1D ? 1 : SWEEP_NDIMS == IN_2D ? 2 : 3;
 #if defined(SWEEP_ORDER)
   static constexpr int half = half_of_order(SWEEP_ORDER);
 #else

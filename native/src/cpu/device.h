@@ -23,10 +23,12 @@ class Member {
       : context_(context), team_(team), rank_(rank), size_(size) {}
 
   // Runs body(launcher, shot) for all shots: one thread for each group where the groups divide evenly among threads,
-  // otherwise all threads on one shot after the other. Sums and their order are the same in both cases.
+  // otherwise all threads on one shot after the other. Threads never share a grid of one axis. Sums and their order are
+  // the same in both cases.
   template <class Plan, class Body>
   int execute(const Plan& plan, const Body& body) const {
-    if (size_ == 1 || (plan.groups >= size_ && (plan.groups % size_ == 0 || plan.groups >= 4 * size_))) {
+    if (size_ == 1 || Plan::ndim == 1 ||
+        (plan.groups >= size_ && (plan.groups % size_ == 0 || plan.groups >= 4 * size_))) {
       Launcher launcher(0, 1, context_, team_);
       for (int group; (group = team_.next_group.fetch_add(1, std::memory_order_relaxed)) < plan.groups;)
         for (int shot = plan.group_begin(group); shot < plan.group_begin(group + 1); ++shot)

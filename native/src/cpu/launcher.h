@@ -11,6 +11,7 @@
 
 #include "../engine/runs.h"
 #include "barrier.h"
+#include "one_axis.h"
 #include "time_skewing.h"
 
 namespace sweep {
@@ -147,9 +148,13 @@ class Launcher {
 // Not inline, so that another file may compile it: ../abi/parts.h.
 template <class TimeSteps>
 void Launcher::steps(const TimeSteps& time_steps, int begin, int end, Span shots) {
-  TimeSkewing<Launcher, TimeSteps> tiles(*this, time_steps, shots.first, rank_, size_);
-  for (int u = begin, tile_steps = tiles.steps_per_tile(); u < end && !stopped(); u += tile_steps)
-    tiles.compute(u, u + tile_steps < end ? tile_steps : end - u);
+  if constexpr (decltype(time_steps.run)::ndim == 1) {
+    stage_by_stage(*this, time_steps, begin, end, shots.first);
+  } else {
+    TimeSkewing<Launcher, TimeSteps> tiles(*this, time_steps, shots.first, rank_, size_);
+    for (int u = begin, tile_steps = tiles.steps_per_tile(); u < end && !stopped(); u += tile_steps)
+      tiles.compute(u, u + tile_steps < end ? tile_steps : end - u);
+  }
 }
 
 // The most threads that a call uses: the process would end if the system could not start them.

@@ -62,7 +62,7 @@ struct Simd {
 // memory number by number and read back as a whole, which stalls the processor.
 template <int NDIM>
 struct Row {
-  int at[NDIM - 1];
+  int at[NDIM > 1 ? NDIM - 1 : 1];
 };
 
 // Computes cells low .. high - 1 of a row, all in the same PMLs; `shift` is that of the last axis.

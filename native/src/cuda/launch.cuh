@@ -30,11 +30,12 @@ struct Divisor {
   }
 };
 
-// Blocks of threads over some boxes, shot after shot: 32 threads along the last axis times 4 along the one before. Each
-// thread has `deep` cells along the first axis, so that it computes its shot and offsets once for all of them.
+// Blocks of threads over some boxes, shot after shot: 32 threads along the last axis times 4 along the one before; in
+// one dimension 128. Each thread has `deep` cells along the first axis, so that it computes its shot and offsets once
+// for all of them.
 template <int NDIM>
 struct Blocks {
-  static constexpr int max_parts = 2 * NDIM, last = NDIM - 1;
+  static constexpr int max_parts = 2 * NDIM, last = NDIM - 1, along = NDIM == 1 ? block : warp;
   struct Part {
     Box<NDIM> box;
     unsigned begin;
@@ -52,7 +53,7 @@ struct Blocks {
     added.begin = count;
     unsigned blocks_of_box = 1;
     for (int a = 0; a < NDIM; ++a) {
-      const int n = box.high[a] - box.low[a], size = a == last ? warp : a == last - 1 ? block / warp : 1;
+      const int n = box.high[a] - box.low[a], size = a == last ? along : a == last - 1 ? block / warp : 1;
       const unsigned blocks = n > 0 ? (n - 1) / (a == 0 ? size * depth : size) + 1 : 0;
       if (a == last) added.across = Divisor(blocks ? blocks : 1);
       if (a == last - 1) added.down = Divisor(blocks ? blocks : 1);
@@ -75,16 +76,21 @@ SWEEP_HD void cell_of(const Body& body, const Blocks<NDIM>& blocks, unsigned num
   number -= part.begin;
   const unsigned rest = part.across.quotient(number);
   int i[NDIM];
-  i[last] = part.box.low[last] + static_cast<int>((number - rest * part.across.n) * warp + thread % warp);
-  unsigned down = rest;
-  if constexpr (NDIM == 3) {
-    const unsigned planes = part.down.quotient(rest);
-    i[0] = part.box.low[0] + static_cast<int>(planes) * blocks.depth;
-    down = rest - planes * part.down.n;
+  if constexpr (NDIM == 1) {
+    i[0] = part.box.low[0] + static_cast<int>(number * block + thread) * blocks.depth;
+    if (i[0] >= part.box.high[0]) return;
+  } else {
+    i[last] = part.box.low[last] + static_cast<int>((number - rest * part.across.n) * warp + thread % warp);
+    unsigned down = rest;
+    if constexpr (NDIM == 3) {
+      const unsigned planes = part.down.quotient(rest);
+      i[0] = part.box.low[0] + static_cast<int>(planes) * blocks.depth;
+      down = rest - planes * part.down.n;
+    }
+    const auto row = static_cast<int>(down * (block / warp) + thread / warp);
+    i[last - 1] = part.box.low[last - 1] + (NDIM == 3 ? row : row * blocks.depth);
+    if (i[last] >= part.box.high[last] || i[last - 1] >= part.box.high[last - 1]) return;
   }
-  const auto row = static_cast<int>(down * (block / warp) + thread / warp);
-  i[last - 1] = part.box.low[last - 1] + (NDIM == 3 ? row : row * blocks.depth);
-  if (i[last] >= part.box.high[last] || i[last - 1] >= part.box.high[last - 1]) return;
   const int limit = i[0] + blocks.depth, end = limit < part.box.high[0] ? limit : part.box.high[0];
   SWEEP_ROLLED do body.cell(static_cast<int>(shot), i, p);
   while (++i[0] < end);

@@ -65,6 +65,7 @@ struct Snapshots {
 // half steps, (k + 1/2) dt.
 template <class Eq, int NDIM>
 struct Plan : ShotGroups, HistoryPlan<Eq, NDIM> {
+  static constexpr int ndim = NDIM;
   bool is_sliced;                // the run has several calls, so every shot has a state that waits for the next call
   ptrdiff_t sources, receivers;  // points of one shot
 

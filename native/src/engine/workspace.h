@@ -15,7 +15,7 @@ constexpr int most_tile_stages = 16;
 template <class Eq, int NDIM>
 ptrdiff_t gathered_size(const Plan<Eq, NDIM>& plan, ptrdiff_t points) {
   const ptrdiff_t rows = plan.layout.field.n[0];
-  if (all_shots_per_launch || NDIM == 3) return 0;
+  if (all_shots_per_launch || NDIM != 2) return 0;
   return 2 * most_tile_stages * points + 2 * (points + Eq::stages * rows + 2);
 }
 

@@ -17,6 +17,7 @@ struct ClearGhostCells {
   bool between = true;
 
   SWEEP_HD static ptrdiff_t rows(const R& run) {
+    if constexpr (R::ndim == 1) return 1;
     const auto& n = run.plan.layout.field.n;
     return run.plan.layout.cells / n[R::ndim - 1] / n[0] * (n[0] - run.plan.slot.first_plane);
   }

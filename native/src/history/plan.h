@@ -50,7 +50,7 @@ struct HistoryPlan : ArrayLayout<Eq, NDIM> {
     steps = p.steps;
     first = p.first;
     last = p.last;
-    imaged_from = p.imaged_from;
+    imaged_from = NDIM == 1 ? 0 : p.imaged_from;  // a vector along the only axis is imaged as a whole
     // Images need differences, and differences in the rows near a free surface reach all of these rows.
     slot = {layout, p.boundary || imaged_from < half || imaged_from < layout.near ? 0 : imaged_from - half};
     boundary = p.boundary;

@@ -86,12 +86,15 @@ struct BoxShell {
         i[NDIM - 1] = in.low[NDIM - 1];
         f(begin[p] + number_in(p, i), i, count);
       };
-      for (i[0] = in.low[0]; i[0] < in.high[0]; ++i[0]) {
-        if constexpr (NDIM == 2)
-          row();
-        else
-          for (i[1] = in.low[1]; i[1] < in.high[1]; ++i[1]) row();
-      }
+      if constexpr (NDIM == 1)
+        row();
+      else
+        for (i[0] = in.low[0]; i[0] < in.high[0]; ++i[0]) {
+          if constexpr (NDIM == 2)
+            row();
+          else
+            for (i[1] = in.low[1]; i[1] < in.high[1]; ++i[1]) row();
+        }
     }
   }
 

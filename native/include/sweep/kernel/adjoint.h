@@ -254,7 +254,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
         if constexpr (place >= 0) {
           constexpr int r = table.modulus[only_modulus(f)].rate;
           const ptrdiff_t at = v.slot_at(place, c);
-          prefetch<V>(v.previous_slot + at + v.layout.field.stride[NDIM - 2]);
+          prefetch<V>(v.previous_slot + at + v.layout.field.stride[NDIM > 1 ? NDIM - 2 : 0]);
           e[r] = load<V>(v.slot + at) - after_damping<Forward, V, f>(v, c, where, load<V>(v.previous_slot + at));
         }
       });

@@ -121,7 +121,7 @@ SWEEP_HD V after_damping(const View& v, const Cell& c, Where where, V value) {
   constexpr int ndim = sizeof(c.i) / sizeof(int);
   for_axes<ndim>([&](auto axis) SWEEP_INLINE {
     constexpr int a = decltype(axis)::value;
-    constexpr bool halfway = Eq::table.field[F].stagger >> (a == ndim - 1 ? x : a) & 1;
+    constexpr bool halfway = Eq::table.field[F].stagger >> (a && a == ndim - 1 ? x : a) & 1;
     if (where.has(a)) value = value * profile_at<V, a>(v, c, 2, halfway ? v.half_profile[a] : 0);
   });
   return value;

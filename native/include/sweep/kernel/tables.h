@@ -7,7 +7,7 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// Axes of three dimensions. In two dimensions everything along y is left out.
+// Axes of three dimensions. In two dimensions everything along y is left out, in one dimension also that along x.
 enum { z, y, x };
 // The axes along which a field's nodes lie half a cell further; T: in time, half a step.
 enum : unsigned { NODE = 0, Z = 1 << z, Y = 1 << y, X = 1 << x, T = 8 };
@@ -16,7 +16,7 @@ enum : unsigned { NODE = 0, Z = 1 << z, Y = 1 << y, X = 1 << x, T = 8 };
 // order in time, twice its change, 2 (u[k] - u[k - 1]).
 enum Operator { D, D1, D2, MEAN, SAME, CHANGE };  // as sweep_operator
 // Bits of numbers of dimensions.
-enum : unsigned { IN_2D = 1 << 2, IN_3D = 1 << 3 };
+enum : unsigned { IN_1D = 1 << 1, IN_2D = 1 << 2, IN_3D = 1 << 3 };
 // The allowed values of a coefficient.
 enum Range { POSITIVE, NOT_NEGATIVE, ANY };
 
@@ -138,7 +138,7 @@ constexpr Tables reduced_tables() {
   int field[fields] = {}, rate[rates] = {}, coefficient[coefficients] = {};
   t.is_second_order = Physics::fields[0].order == 2;
   const auto exists = [&](const Term& term) {
-    return term.field >= 0 && field[term.field] >= 0 && (NDIM == 3 || term.axis != y);
+    return term.field >= 0 && field[term.field] >= 0 && NDIM > (term.axis == x ? 1 : term.axis == y ? 2 : 0);
   };
   for (int f = 0; f < fields; ++f) {
     field[f] = Physics::fields[f].ndims >> NDIM & 1 ? t.fields : -1;
