@@ -37,7 +37,7 @@ struct Points {
   const int32_t* column;
   const T* weight;
   int count[SWEEP_MAX_FIELDS];
-  unsigned used;  // a bit for each field that has points
+  FieldMask used;  // a bit for each field that has points
   int total;
   int traces, columns;
 
@@ -85,7 +85,7 @@ struct Lists {
   ptrdiff_t points = 0;
 
   template <class T>
-  explicit Lists(const Points<T>& shot_points, unsigned fields, unsigned others = 0) {
+  explicit Lists(const Points<T>& shot_points, FieldMask fields, FieldMask others = 0) {
     add(shot_points, fields);
     count = all;
     for (int l = 0; l < count; ++l) points += list[l].count;
@@ -100,7 +100,7 @@ struct Lists {
 
  private:
   template <class T>
-  void add(const Points<T>& shot_points, unsigned fields) {
+  void add(const Points<T>& shot_points, FieldMask fields) {
     shot_points.each(0, [&](int field, ptrdiff_t begin, int number) {
       if (fields >> field & 1) list[all++] = {field, static_cast<int>(begin), number, number / shot_points.traces};
     });

@@ -122,9 +122,9 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   // A mask with one bit for each index. Device code looks up an index that is known at run time in a mask, since it
   // cannot see the tables.
   template <class Predicate>
-  static constexpr unsigned bits(const Predicate& has) {
-    unsigned mask = 0;
-    for (int i = 0; i < SWEEP_MAX_FIELDS; ++i) mask |= static_cast<unsigned>(has(i)) << i;
+  static constexpr FieldMask bits(const Predicate& has) {
+    FieldMask mask = 0;
+    for (int i = 0; i < SWEEP_MAX_FIELDS; ++i) mask |= static_cast<FieldMask>(has(i)) << i;
     return mask;
   }
   struct Coefficients {

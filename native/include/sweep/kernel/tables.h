@@ -197,13 +197,16 @@ constexpr void order_stages(Tables& t) {
     for (int i = 0; i < t.terms; ++i)
       if (t.term[i].rate == t.modulus[m].rate) reads[t.modulus[m].target][t.term[i].field] = true;
   int deepest = 0;
-  for (int round = 0; round <= t.fields; ++round)
+  bool changes = true;
+  for (int round = 0; round <= t.fields && changes; ++round) {
+    changes = false;
     for (int f = 0; f < t.fields; ++f)
       for (int g = 0; g < t.fields; ++g)
         if (t.is_local(f) && t.is_local(g) && reads[f][g] && depth[f] <= depth[g]) {
-          depth[f] = depth[g] + 1;
+          depth[f] = depth[g] + 1, changes = true;
           if (depth[f] > deepest) deepest = depth[f];
         }
+  }
   t.is_consistent = deepest <= t.fields;
   if (t.is_second_order) {
     t.stages = 2;
@@ -260,12 +263,17 @@ constexpr void choose_history(Tables& t) {
     }
     t.separate_adjoint[f] = of_field > 1 || of_rate > 1 || !positive;
   }
-  // Two fields that share a coefficient have the same choice.
-  for (int round = 0; round < t.moduli; ++round)
-    for (int m = 0; m < t.moduli; ++m)
-      for (int n = 0; n < t.moduli; ++n)
-        if (t.modulus[m].coefficient >= 0 && t.modulus[m].coefficient == t.modulus[n].coefficient)
-          t.separate_adjoint[t.modulus[n].target] |= t.separate_adjoint[t.modulus[m].target];
+  // Two fields that share a coefficient have the same choice. The loop is linear in the moduli, because compilers bound
+  // the operations of a constant expression.
+  bool shared[SWEEP_MAX_COEFFICIENTS] = {};  // of a coefficient: a separate field has it
+  for (bool changes = true; changes;) {
+    changes = false;
+    for (int m = 0; m < t.moduli; ++m) {
+      const int c = t.modulus[m].coefficient, f = t.modulus[m].target;
+      if (c < 0 || shared[c] == t.separate_adjoint[f]) continue;
+      shared[c] = t.separate_adjoint[f] = changes = true;
+    }
+  }
   for (int m = 0; m < t.moduli; ++m)
     if (t.modulus[m].coefficient >= 0) t.scaled[t.modulus[m].coefficient] = !t.separate_adjoint[t.modulus[m].target];
 
