@@ -98,6 +98,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
         value = v.adjoint[v.at(only.rate, c)];
         if constexpr (m < 0 && only.coefficient >= 0) value /= v.coefficient[v.at(only.coefficient, c)];
       }
+      if constexpr (is_constant(table.field[f].source)) value *= Forward::template source_constant<f>(v);
     });
     return value;
   }

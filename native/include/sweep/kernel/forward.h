@@ -78,6 +78,7 @@ struct ForwardStep {
       constexpr int f = decltype(index)::value, m = table.source_modulus(f), place = table.history_index[f];
       if (f != field) return;
       if constexpr (m >= 0) amount *= v.coefficient[v.at(table.modulus[m].coefficient, c)];
+      if constexpr (is_constant(table.field[f].source)) amount *= source_constant<f>(v);
       v.field[v.at(f, c)] += amount;
       if constexpr (place >= 0)
         if (v.in_slot(c)) v.slot[v.slot_at(place, c)] += amount;
@@ -115,6 +116,8 @@ struct ForwardStep {
       if constexpr (m >= 0) {
         const ptrdiff_t at = v.at(table.modulus[m].coefficient, c);
         v.scattered[v.at(f, c)] += v.coefficient[at] * varied + v.tangent[at] * amount;
+      } else if constexpr (is_constant(table.field[f].source)) {
+        v.scattered[v.at(f, c)] += source_constant<f>(v) * varied;
       } else {
         v.scattered[v.at(f, c)] += varied;
       }
@@ -122,6 +125,12 @@ struct ForwardStep {
   }
 
  protected:
+  // The constant that multiplies the sources of field F.
+  template <int F>
+  SWEEP_HD static Value source_constant(const View& v) {
+    return v.constants[number_of_constant(table.field[F].source)];
+  }
+
   // True for the first of all moduli of its target, or of those that have coefficients.
   static constexpr bool first_of_target(int modulus, bool all) {
     for (int m = 0; m < modulus; ++m)
@@ -164,13 +173,16 @@ struct ForwardStep {
     }
   }
 
-  // A coefficient, or one, times a value; zero beyond the grid, so that fields stay zero there.
+  // A coefficient, a constant or one, times a value; zero beyond the grid, so that fields stay zero there.
   template <class V, int COEFFICIENT>
   SWEEP_HD static V times_coefficient(const Value* coefficient, const View& v, const Cell& c, V value) {
     if constexpr (COEFFICIENT >= 0) {
       const Value* const from = coefficient + v.at(COEFFICIENT, c);
       prefetch_next_row<V>(v.layout.field, from);
       return load<V>(from) * value;
+    } else if constexpr (is_constant(COEFFICIENT)) {
+      const Value factor = v.constants[number_of_constant(COEFFICIENT)];
+      return broadcast<V>(factor) * times_coefficient<V, ONE>(nullptr, v, c, value);
     } else if constexpr (sizeof(V) > sizeof(Value)) {
       return load<V>(v.inside + c.i[NDIM - 1]) * value;
     } else {
