@@ -83,7 +83,8 @@ def _tables(equation: TableEquation) -> dict[str, str]:
     fields = {field.name: i for i, field in enumerate(equation.fields)}
     coefficients = {name: str(i) for i, name in enumerate(equation.coefficient_names)}
     constants = {name: f"constant({i})" for i, name in enumerate(equation.constant_names)}
-    factors = {None: "ONE", **coefficients, **constants}
+    factors: dict[str | None, str] = {None: "ONE"}
+    factors.update(coefficients | constants)
     rates = {rate.name: i for i, rate in enumerate(equation.rates)}
 
     def ndims(numbers: Iterable[int]) -> str:
