@@ -245,9 +245,8 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   SWEEP_HD static void history_rates(const View& v, const Cell& c, Where where, V* e) {
     if constexpr (table.history_content == RATES)
       for_axes<table.rates>([&](auto index) SWEEP_INLINE {
-        constexpr int r = decltype(index)::value;
-        if constexpr (table.stage[r] == STAGE && table.history_index_of_rate[r] >= 0)
-          e[r] = load<V>(v.slot + v.slot_at(table.history_index_of_rate[r], c));
+        constexpr int r = decltype(index)::value, place = table.history_index_of_rate[r];
+        if constexpr (table.stage[r] == STAGE && place >= 0) e[r] = load<V>(v.slot + v.slot_at(place, c));
       });
     else if constexpr (STAGE == table.history_stage)
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {

@@ -128,7 +128,8 @@ struct ForwardStep {
   // The constant that multiplies the sources of field F.
   template <int F>
   SWEEP_HD static Value source_constant(const View& v) {
-    return v.constants[number_of_constant(table.field[F].source)];
+    constexpr int number = number_of_constant(table.field[F].source);
+    return v.constants[number];
   }
 
   // True for the first of all moduli of its target, or of those that have coefficients.
@@ -236,9 +237,8 @@ struct ForwardStep {
   SWEEP_HD static void write_history(const View& v, const Cell& c, Where where, const V* field_values, const V* e) {
     if constexpr (table.history_content == RATES)
       for_axes<table.rates>([&](auto index) SWEEP_INLINE {
-        constexpr int r = decltype(index)::value;
-        if constexpr (table.stage[r] == STAGE && table.history_index_of_rate[r] >= 0)
-          stream(v.slot + v.slot_at(table.history_index_of_rate[r], c), e[r]);
+        constexpr int r = decltype(index)::value, place = table.history_index_of_rate[r];
+        if constexpr (table.stage[r] == STAGE && place >= 0) stream(v.slot + v.slot_at(place, c), e[r]);
       });
     else if constexpr (STAGE == table.history_stage)
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
