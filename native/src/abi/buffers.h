@@ -124,7 +124,7 @@ struct BoundBuffers {
     points.cell = indices(first);
     points.column = indices(first + 1);
     points.weight = static_cast<T*>(at[first + 2]);
-    for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) points.count[f] = counts[f];
+    points.count = counts;
     points.used = 0;
     for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) points.used |= static_cast<FieldMask>(counts[f] > 0) << f;
     points.total = static_cast<int>(sum(counts, SWEEP_MAX_FIELDS));

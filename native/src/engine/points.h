@@ -36,8 +36,8 @@ struct Points {
   const int32_t* cell;
   const int32_t* column;
   const T* weight;
-  int count[SWEEP_MAX_FIELDS];
-  FieldMask used;  // a bit for each field that has points
+  const int32_t* count;  // points of one shot in each field; the host alone reads it
+  FieldMask used;        // a bit for each field that has points
   int total;
   int traces, columns;
 
