@@ -36,7 +36,7 @@ struct Points {
   const int32_t* cell;
   const int32_t* column;
   const T* weight;
-  const int32_t* count;  // points of one shot in each field; the host alone reads it
+  const int32_t* count;  // points of one shot in each field, null without points; the host alone reads it
   FieldMask used;        // a bit for each field that has points
   int total;
   int traces, columns;
@@ -47,7 +47,7 @@ struct Points {
   template <class F>
   void each(int shot, const F& f) const {
     ptrdiff_t first = begin(shot);
-    for (int field = 0; field < SWEEP_MAX_FIELDS; first += count[field++])
+    for (int field = 0; total && field < SWEEP_MAX_FIELDS; first += count[field++])
       if (count[field]) f(field, first, count[field]);
   }
   SWEEP_HD int columns_of_trace() const { return traces ? columns / traces : 1; }
