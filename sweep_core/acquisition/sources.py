@@ -72,7 +72,8 @@ def signals(problem: Problem, shape: CallShape, xp, samples, cells, coefficients
     columns = []
     for i, (field, at) in enumerate(zip(problem.source_type, cells, strict=True)):
         name, each = problem.equation.source_coefficient(field), samples[:, :, None, i]
-        if name is None:
+        if name is None or name in problem.constants:
+            each = each if name is None else each / problem.constants[name]
             columns.append(xp.broadcast_to(each, (*at.shape, shape.steps)))
         else:
             columns.append(each / flat[:, problem.coefficient_names.index(name)][shots, at][..., None])

@@ -81,7 +81,7 @@ class Ops:
     """
 
     def __init__(self, problem, dtype):
-        self.problem = problem
+        self.problem, self.constants = problem, problem.constants
         self.ndim = problem.grid.ndim
         self.axes = range(self.ndim)
         self.half = problem.equation.spatial_order // 2

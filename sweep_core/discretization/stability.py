@@ -4,6 +4,8 @@ from functools import reduce
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from ..equations.terms import TableEquation
 from .array_ops import Ops, coefficients_of
 
@@ -28,6 +30,7 @@ def excess(problem, ops: Ops, models) -> Any:
     earths = max(m.shape[0] if len(m.shape) > ops.ndim else 1 for m in models)
     values = coefficients_of(problem, models, earths, ops.xp, ops.hold, ops.constant)
     coefficients: dict[str | None, Any] = dict(zip(problem.coefficient_names, values, strict=True))
+    coefficients |= {name: ops.constant(np.array(value)) for name, value in problem.constants.items()}
     return ops.xp.maximum(by_speed, eigenvalue_bound(equation, ops, coefficients) / 4)
 
 

@@ -141,14 +141,22 @@ class RelaxingEquation(StaggeredEquation):
     @property
     def coefficient_names(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names of the results of :meth:`coefficients` in 3-D."""
-        return (*self.lossless.coefficient_names, *self._keeps, *(f"loss_{n}" for n in self._numbers))
+        return (*self.lossless.coefficient_names, *self._keeps)
+
+    @property
+    def constant_names(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names of the losses."""
+        return tuple(f"loss_{n}" for n in self._numbers)
+
+    def constants(self, dt: float) -> tuple[float, ...]:
+        return tuple(2 * a / (1 + a) for a in (pi * f * dt for f in self.relaxation.frequencies))
 
     @property
     def coefficient_ranges(self) -> dict[str, str]:  # type: ignore[override]
-        """The ranges of the lossless equation, for both parts of a coefficient; losses are positive."""
+        """The ranges of the lossless equation, for both parts of a coefficient."""
         ranges = self.lossless.coefficient_ranges
         keeps = {keep: ranges[name] for keep, name in self._keeps.items() if name in ranges}
-        return {**ranges, **keeps, **{f"loss_{n}": "positive" for n in self._numbers}}
+        return {**ranges, **keeps}
 
     @property
     def rates(self) -> tuple[DerivativeSum, ...]:  # type: ignore[override]
@@ -186,8 +194,7 @@ class RelaxingEquation(StaggeredEquation):
 
     def coefficients(self, node_averages: Any, *parameters: Any) -> tuple[Any, ...]:
         values, relaxing = self.relaxing_moduli(node_averages, *parameters)
-        dt = node_averages.dt
-        losses = [2 * a / (1 + a) for a in (pi * f * dt for f in self.relaxation.frequencies)]
+        losses = self.constants(node_averages.dt)
         for loss, shares in zip(losses, relaxing, strict=True):
             values = values | {name: values[name] - loss / 2 * y for name, y in shares.items()}
         keeps = (
@@ -196,4 +203,4 @@ class RelaxingEquation(StaggeredEquation):
             for name in values
             if name in shares
         )
-        return *values.values(), *keeps, *losses
+        return *values.values(), *keeps

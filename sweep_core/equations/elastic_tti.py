@@ -99,10 +99,11 @@ class ElasticTTI(VelocityStress):
         *("bx", "by", "bz"),
         *(_name("c", *pair) for pair in combinations_with_replacement(NORMAL, 2)),
         *(_name("r", aa, ab) for aa in NORMAL for ab in SHEAR),
-        *("o45", "o46", "o55", "o56"),
+        *("o45", "o46", "o56"),
         *(f"mu_{ab}" for ab in SHEAR),
         *dict.fromkeys(HEIGHTS.values()),
     )
+    constant_names: ClassVar[tuple[str, ...]] = ("zero",)
     coefficient_ranges: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("bx", "by", "bz", *HEIGHTS.values()), "positive"),
         **dict.fromkeys((f"mu_{ab}" for ab in SHEAR), "not negative"),
@@ -123,8 +124,8 @@ class ElasticTTI(VelocityStress):
         *(Contribution(f"d{aa}", f"same_c{ab}", _name("r", aa, ab)) for aa in NORMAL for ab in SHEAR),
         *(Contribution(f"q{ab}", f"same_g{aa}", _name("r", aa, ab)) for ab in SHEAR for aa in NORMAL),
         *(Contribution(f"q{ab}", f"same_c{cd}", _name("o", ab, cd)) for ab in SHEAR for cd in SHEAR if ab != cd),
-        # Zero. With it q of a plane is computed after c, as in space, and so together with d, which shares its rates.
-        Contribution("qxz", "same_cxz", "o55"),
+        # With it q of a plane is computed after c, as in space, and so together with d, which shares its rates.
+        Contribution("qxz", "same_cxz", "zero"),
         *(Contribution(f"n{ab}", f"mean_q{ab}", HEIGHTS.get(f"n{ab}")) for ab in SHEAR),
         *(Contribution(f"s{aa}", f"same_d{aa}") for aa in NORMAL),
         *(Contribution(f"s{ab}", f"same_t{ab}") for ab in SHEAR),
@@ -165,6 +166,9 @@ class ElasticTTI(VelocityStress):
         result = {(ab, cd): entry(*ab, *cd) for ab, cd in combinations_with_replacement(strains, 2)}
         return result | {(cd, ab): value for (ab, cd), value in result.items()}
 
+    def constants(self, dt: float) -> tuple[float, ...]:
+        return (0.0,)
+
     def coefficients(self, node_averages: Any, *parameters: Any) -> tuple[Any, ...]:
         xp, (axes, planes) = node_averages.xp, axes_of(node_averages)
         ndim, rho = len(axes), parameters[2]
@@ -187,7 +191,7 @@ class ElasticTTI(VelocityStress):
                 values[_name("o", ab, cd)] = value * yields[ab] * yields[cd]
         values |= {f"mu_{ab}": node_averages.harmonic(shear[ab], *ab) for ab in planes}
         values |= {"half": node_averages.heights(one, "z"), "whole_x": node_averages.heights(one, "")}
-        values |= {"whole_y": values["whole_x"], "o55": 0 * rho}
+        values["whole_y"] = values["whole_x"]
         return tuple(values[name] for name in self.coefficient_names_in(ndim))
 
     def speed(self, *parameters: Any) -> Any:

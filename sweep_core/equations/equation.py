@@ -139,6 +139,7 @@ class Equation(ABC):
     fields: ClassVar[tuple[Field, ...]]
     coefficient_names: ClassVar[tuple[str, ...]]
     coefficient_ranges: ClassVar[dict[str, str]] = {}
+    constant_names: ClassVar[tuple[str, ...]] = ()
     levels: ClassVar[int]
     memories: ClassVar[tuple[str, ...]]
     pml_type: ClassVar[str]
@@ -161,6 +162,13 @@ class Equation(ABC):
         between cells.
         """
 
+    def constants(self, dt: float) -> tuple[float, ...]:
+        """Return the factors of the step that are one number for all cells and depend on no parameter.
+
+        They are in the order of `constant_names`. Unlike coefficients they take no memory, and have no gradient.
+        """
+        return ()
+
     @abstractmethod
     def step(
         self, ops: Any, state: dict[str, Any], coefficients: tuple[Any, ...], inject: Callable[[str, Any], Any]
@@ -172,7 +180,7 @@ class Equation(ABC):
 
     @abstractmethod
     def source_coefficient(self, field: str) -> str | None:
-        """Return the name of the coefficient that multiplies a source into `field`, or None."""
+        """Return the name of the coefficient or constant that multiplies a source into `field`, or None."""
 
     @abstractmethod
     def speed(self, *parameters: Any) -> Any:

@@ -49,6 +49,11 @@ class SecondOrderEquation(TableEquation):
                 f"{self.name}: field is {field}; expected order 2, no stagger and parity -1 (odd about a surface), "
                 "because the equation is of second order in time"
             )
+        if modulus.coefficient not in self.coefficient_names:
+            raise OptionError(
+                f"{self.name}: the coefficient of {modulus} is {modulus.coefficient!r}; expected one of "
+                f"{list(self.coefficient_names)}, because the equation is of second order in time"
+            )
         source = self.source_coefficients.get(target)
         if (rate.operator == "D2") != (source == modulus.coefficient) or source is None:
             raise OptionError(

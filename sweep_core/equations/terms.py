@@ -45,7 +45,10 @@ class DerivativeSum:
 
 @attrs.frozen
 class Contribution:
-    """One entry of a constitutive law: field `target` grows by `coefficient`, or one where it is None, times `rate`."""
+    """One entry of a constitutive law: field `target` grows by `coefficient` times `rate`.
+
+    The coefficient is one of `coefficient_names` or `constant_names`, or one where it is None.
+    """
 
     target: str
     rate: str
@@ -86,6 +89,7 @@ def _check_tables(equation: "TableEquation") -> None:
             raise OptionError(f"{equation.name}: rates state the {kind_name} {repeated[0]!r} twice; expected each once")
     fields = {f.name: f for f in equation.fields}
     rates = {r.name: r for r in equation.rates}
+    factors = (*equation.coefficient_names, *equation.constant_names)
 
     def check_known(where, kind, name, names):
         if name not in names:
@@ -106,11 +110,11 @@ def _check_tables(equation: "TableEquation") -> None:
         check_known(modulus, "field", modulus.target, fields)
         check_known(modulus, "rate", modulus.rate, rates)
         if modulus.coefficient is not None:
-            check_known(modulus, "coefficient", modulus.coefficient, equation.coefficient_names)
+            check_known(modulus, "coefficient", modulus.coefficient, factors)
         equation.check_modulus(modulus, rates[modulus.rate], fields)
     for field, coefficient in equation.source_coefficients.items():
         check_known("source_coefficients", "field", field, fields)
-        check_known("source_coefficients", "coefficient", coefficient, equation.coefficient_names)
+        check_known("source_coefficients", "coefficient", coefficient, factors)
 
 
 @lru_cache(maxsize=64)
@@ -201,6 +205,7 @@ class TableEquation(Equation):
         self, ops: Any, state: dict[str, Any], coefficients: tuple[Any, ...], inject: Callable[[str, Any], Any]
     ) -> dict[str, Any]:
         value: dict[str | None, Any] = dict(zip(self.coefficient_names_in(ops.ndim), coefficients, strict=True))
+        value |= ops.constants
         moduli, new = self.moduli_in(ops.ndim), dict(state)
         for stage in self.stages(ops.ndim):
             used = {m.rate for m in moduli for f in stage if m.target == f.name}

@@ -47,6 +47,8 @@ class EagerRun:
         weights, name = source_weights(problem, points, lambda values: self.ops.array(values, dtype))
         if name is None:
             return weights
+        if name in problem.constants:
+            return weights * problem.constants[name]
         cells = points.cells.reshape(points.cells.shape[0], -1)
         factor = self.ops.take(self.coefficients[problem.coefficient_names.index(name)], cells)
         return weights * factor.reshape(weights.shape)

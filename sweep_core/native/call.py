@@ -232,13 +232,14 @@ def _weights(problem, axis):
 
 @lru_cache(maxsize=64)
 def tables(problem: Problem) -> np.ndarray:
-    """Return the buffer ``"tables"``, float64: PML profiles of all axes, and rows next to a free surface."""
+    """Return the buffer ``"tables"``, float64: PML profiles of all axes, rows next to a free surface, constants."""
     parts = []
     for axis in range(problem.grid.ndim):
         numbers = axis_of(problem, axis)
         parts += [profile for at in (numbers.whole, numbers.half) for profile in at]
     if problem.free_surface:
         parts += [rows.ravel() for of, field in along_z(problem) for rows in closed(problem, of, field)]
+    parts.append(np.array([*problem.constants.values()], np.float64))
     table = np.concatenate(parts)
     table.setflags(write=False)
     return table

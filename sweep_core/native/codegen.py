@@ -35,6 +35,7 @@ struct Physics {{
       {fields}}};
   static constexpr Coefficient coefficients[] = {{
       {coefficients}}};
+  static constexpr int constants = {constants};
   static constexpr Rate rates[] = {{
       {rates}}};
   static constexpr Modulus moduli[] = {{
@@ -61,12 +62,15 @@ def refusal(equation: Equation) -> str:
     for kind, entries, limit in (
         ("fields", equation.fields, structs.MAX_FIELDS),
         ("coefficients", equation.coefficient_names, most),
+        ("constants", equation.constant_names, most),
         ("rates", equation.rates, most),
         ("terms", [term for rate in equation.rates for term in rate.terms], many),
         ("moduli", equation.moduli, many),
     ):
         if len(entries) > limit:
             return f"{name} has {len(entries)} {kind}; compiled code has room for {limit}"
+    if not equation.coefficient_names:
+        return f"{name} has no coefficients; compiled code needs one"
     for rate in equation.rates:
         if len(rate.terms) > MOST_TERMS:
             return f"rate {rate.name} of {name} has {len(rate.terms)} terms; compiled code adds up {MOST_TERMS}"
@@ -77,7 +81,10 @@ def refusal(equation: Equation) -> str:
 def _tables(equation: TableEquation) -> dict[str, str]:
     """Return the tables as C++ initialisers. Names become numbers in the order of the class."""
     fields = {field.name: i for i, field in enumerate(equation.fields)}
-    coefficients = {name: i for i, name in enumerate(equation.coefficient_names)}
+    coefficients = {name: str(i) for i, name in enumerate(equation.coefficient_names)}
+    constants = {name: f"constant({i})" for i, name in enumerate(equation.constant_names)}
+    factors: dict[str | None, str] = {None: "ONE"}
+    factors.update(coefficients | constants)
     rates = {rate.name: i for i, rate in enumerate(equation.rates)}
 
     def ndims(numbers: Iterable[int]) -> str:
@@ -92,9 +99,8 @@ def _tables(equation: TableEquation) -> dict[str, str]:
     def stagger(axes: Iterable[str]) -> str:
         return " | ".join(axis.upper() for axis in "xyzt" if axis in axes) or "NODE"
 
-    def source(field: str) -> int:
-        name = equation.source_coefficient(field)
-        return -1 if name is None else coefficients[name]
+    def source(field: str) -> str:
+        return factors[equation.source_coefficient(field)]
 
     return {
         "ndims": ndims(equation.ndims),
@@ -115,10 +121,8 @@ def _tables(equation: TableEquation) -> dict[str, str]:
             )
             for rate in equation.rates
         ),
-        "moduli": rows(
-            row(fields[m.target], rates[m.rate], "ONE" if m.coefficient is None else coefficients[m.coefficient])
-            for m in equation.moduli
-        ),
+        "moduli": rows(row(fields[m.target], rates[m.rate], factors[m.coefficient]) for m in equation.moduli),
+        "constants": str(len(constants)),
     }
 
 

@@ -5,8 +5,8 @@ import ctypes as c
 from ..errors import DomainError
 from ..numerics.stencils import HIGHEST_ORDER
 
-ABI_VERSION = 6
-MAX_AXES, MAX_FIELDS, MAX_COEFFICIENTS, MAX_TERMS, MAX_BUFFERS = 3, 30, 128, 256, 32
+ABI_VERSION = 7
+MAX_AXES, MAX_FIELDS, MAX_COEFFICIENTS, MAX_TERMS, MAX_BUFFERS = 3, 62, 128, 256, 32
 NAME_BYTES, STATEMENT_BYTES = 32, 65
 MAX_STEPS = 1 << 30
 MAX_WEIGHTS = 5 * HIGHEST_ORDER // 2 + 1
@@ -61,13 +61,13 @@ class SweepProblem(Checked):
         ("face_low", _axes),
         ("face_high", _axes),
         ("snapshot_every", c.c_int32),
-        ("snapshot_fields", c.c_int32),
         ("snapshot_low", _axes),
         ("snapshot_high", _axes),
         ("boundary", c.c_int32),
         ("stored", c.c_int32),
         ("interval", c.c_int32),
         ("imaged_from", c.c_int32),
+        ("snapshot_fields", c.c_int64),
         ("coefficient_limit", c.c_double),
         ("dt", c.c_double),
         ("spacing", c.c_double * MAX_AXES),

@@ -21,6 +21,7 @@ DECLARED = {
     "parameters": ("a tuple of Parameter", Parameter),
     "fields": ("a tuple of Field", Field),
     "coefficient_names": ("a tuple of names", str),
+    "constant_names": ("a tuple of names", str),
     "memories": ("a tuple of names", str),
     "reciprocal": ("a tuple of fields", str),
 }
@@ -44,6 +45,8 @@ def check_declared(equation: Equation) -> None:
         names = [getattr(x, "name", x) for x in value]
         if len(set(names)) < len(names):
             refuse(name, names, "each name once")
+    if both := set(equation.coefficient_names) & set(equation.constant_names):
+        refuse("constant_names", equation.constant_names, f"names of no coefficients, unlike {min(both)!r}")
     for name, interval in equation.coefficient_ranges.items():
         if name not in equation.coefficient_names or interval not in RANGES:
             refuse("coefficient_ranges", {name: interval}, f"{' or '.join(map(repr, RANGES))} for a coefficient")
@@ -112,6 +115,7 @@ def _run_once(equation, ndim):
         models = _models(equation, shape)
         _check_parameters(equation, models, shape)
         _check_sources(equation, ndim, fields)
+        _check_constants(equation, problem.dt)
         coefficients = _coefficients(equation, problem, models)
         _check_step(equation, problem, coefficients, fields)
 
@@ -162,7 +166,7 @@ def _check_parameters(equation, models, shape):
 
 
 def _check_sources(equation, ndim, fields):
-    names = equation.coefficient_names_in(ndim)
+    names = (*equation.coefficient_names_in(ndim), *equation.constant_names)
     for field in fields:
         with _named_errors(equation, f"source_coefficient({field!r})"):
             coefficient = equation.source_coefficient(field)
@@ -183,6 +187,18 @@ def _check_sources(equation, ndim, fields):
             _refuse(equation, f"derived {name!r}", repr(parts), f"a weight for some of the fields {fields}")
         if len({"t" in f.stagger for f in equation.waves_in(ndim) if f.name in parts}) > 1:
             _refuse(equation, f"derived {name!r}", repr(parts), "a sum of fields known at the same times")
+
+
+def _check_constants(equation, dt):
+    names = equation.constant_names
+    with _named_errors(equation, "constants(dt)"):
+        constants = equation.constants(dt)
+    if not isinstance(constants, tuple | list) or len(constants) != len(names):
+        count = f"{len(constants)} values" if isinstance(constants, tuple | list) else type(constants).__name__
+        _refuse(equation, "constants", count, f"a tuple of {len(names)}: {list(names)}")
+    for name, c in zip(names, constants, strict=True):
+        if not isinstance(c, Real) or not isfinite(c):
+            _refuse(equation, f"constant {name!r}", repr(c), "a finite number")
 
 
 def _coefficients(equation, problem, models):

@@ -104,6 +104,12 @@ class Problem:
         """The equation's coefficients on this grid."""
         return self.equation.coefficient_names_in(self.grid.ndim)
 
+    @property
+    def constants(self) -> dict[str, float]:
+        """The equation's constants by name, at this time step."""
+        equation = self.equation
+        return dict(zip(equation.constant_names, map(float, equation.constants(self.dt)), strict=True))
+
     def field(self, name: str) -> Field:
         """Return the field of that name."""
         return self.fields[self.field_index(name)]

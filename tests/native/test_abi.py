@@ -217,7 +217,7 @@ CONTRADICTIONS = {
     "face_low": [(-1, 0, 0), (3, 0, 0), (0, 2**31 - 1, 0), (1, 0, 0)],  # that face has a PML
     "face_high": [(-1, 0, 0), (0, 3, 0), (0, -(2**31), 0)],
     "snapshot_every": [-1, -(2**31)],
-    "snapshot_fields": [-1, 2, 3, 2**30],
+    "snapshot_fields": [-1, 2, 3, 2**30, 2**40, -(2**63)],
 }
 
 

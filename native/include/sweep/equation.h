@@ -44,7 +44,7 @@ struct Equation : AdjointStep<Physics, Value, NDIM, HALF> {
   // A bit for each field that a stage computes. It is a mask because the field of a list of points is known at run time
   // only.
   template <int STAGE>
-  static constexpr unsigned fields_of_stage =
+  static constexpr FieldMask fields_of_stage =
       Base::bits([](int f) { return f < table.fields && table.at_stage[f] == STAGE; });
   // True if a stage computes fields at half steps.
   template <int STAGE>
@@ -52,10 +52,10 @@ struct Equation : AdjointStep<Physics, Value, NDIM, HALF> {
   // A bit for each field that has added to a sample before the fields of a stage do: of the record here, and of the
   // wavelet's gradient below. In an adjoint run the fields at half steps follow in the next time step that is run.
   template <int STAGE>
-  static constexpr unsigned gathered_before =
+  static constexpr FieldMask gathered_before =
       Base::bits([](int f) { return f < table.fields && table.at_stage[f] < STAGE; });
   template <int STAGE>
-  static constexpr unsigned adjoint_gathered_before = Base::bits([](int f) {
+  static constexpr FieldMask adjoint_gathered_before = Base::bits([](int f) {
     return f < table.fields &&
            (table.is_at_half_step(f) == at_half_step<STAGE> ? table.at_stage[f] > STAGE : at_half_step<STAGE>);
   });

@@ -18,9 +18,9 @@
 extern "C" {
 #endif
 
-#define SWEEP_ABI_VERSION 6
+#define SWEEP_ABI_VERSION 7
 #define SWEEP_MAX_AXES 3
-#define SWEEP_MAX_FIELDS 30        /* of one equation */
+#define SWEEP_MAX_FIELDS 62        /* of one equation */
 #define SWEEP_MAX_COEFFICIENTS 128 /* of one equation; also the most rates */
 #define SWEEP_MAX_TERMS 256        /* of one equation; also the most moduli */
 #define SWEEP_MAX_BUFFERS 32
@@ -90,7 +90,6 @@ typedef struct sweep_problem {
   int32_t face_low[SWEEP_MAX_AXES];          /* a sweep_face for the low face of each axis */
   int32_t face_high[SWEEP_MAX_AXES];         /* a sweep_face for the high face of each axis */
   int32_t snapshot_every;                    /* time indices between two snapshots, from index 0 on; 0: none */
-  int32_t snapshot_fields;                   /* bit n: the snapshots contain field n */
   int32_t snapshot_low[SWEEP_MAX_AXES];      /* the snapshots contain the cells [low, high) of each axis */
   int32_t snapshot_high[SWEEP_MAX_AXES];     /* end of these cells */
   int32_t boundary;                          /* a sweep_boundary */
@@ -100,6 +99,7 @@ typedef struct sweep_problem {
                           imaged, and its image has the weight n */
   int32_t imaged_from; /* planes [0, imaged_from) of the first axis are not imaged: their gradient is undefined. A
                           history that is stored or recomputed lacks the planes that no image needs */
+  int64_t snapshot_fields;  /* bit n: the snapshots contain field n */
   double coefficient_limit; /* the largest stable value of the first coefficient. The ratio of a larger value to this
                                limit is the square of dt over the largest stable dt */
   double dt;                /* time step in s; only messages use it */

@@ -124,9 +124,9 @@ struct BoundBuffers {
     points.cell = indices(first);
     points.column = indices(first + 1);
     points.weight = static_cast<T*>(at[first + 2]);
-    for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) points.count[f] = counts[f];
+    points.count = counts;
     points.used = 0;
-    for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) points.used |= static_cast<unsigned>(counts[f] > 0) << f;
+    for (int f = 0; f < SWEEP_MAX_FIELDS; ++f) points.used |= static_cast<FieldMask>(counts[f] > 0) << f;
     points.total = static_cast<int>(sum(counts, SWEEP_MAX_FIELDS));
     points.traces = source ? p.source_traces : p.receiver_traces;
     points.columns = source ? p.source_columns : p.receiver_columns;

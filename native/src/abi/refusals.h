@@ -79,8 +79,8 @@ int check_problem(const sweep_problem& p, const sweep_context* context) {
   const int fields = field_count<Eq>;
   if (p.snapshot_every < 0 || p.snapshot_fields < 0 || p.snapshot_fields >> fields)
     return fail(context, SWEEP_BAD_CALL,
-                "snapshot_every is %d and snapshot_fields is %d; expected 0 or more, and bits of %d fields",
-                p.snapshot_every, p.snapshot_fields, fields);
+                "snapshot_every is %d and snapshot_fields is %lld; expected 0 or more, and bits of %d fields",
+                p.snapshot_every, static_cast<long long>(p.snapshot_fields), fields);
   for (int a = 0; a < NDIM && p.snapshot_every; ++a)
     if (p.snapshot_low[a] < 0 || p.snapshot_low[a] >= p.snapshot_high[a] || p.snapshot_high[a] > p.shape[a])
       return fail(context, SWEEP_BAD_CALL,

@@ -43,7 +43,7 @@ class TimeSkewing {
   using Value = typename Step::Value;
   using Equation = typename decltype(declared().run)::Equation;
   static constexpr int ndim = Step::ndim, last = ndim - 1, stages = Equation::stages;
-  static constexpr int max_stages = most_tile_stages, max_steps = max_stages / stages;
+  static constexpr int max_stages = most_tile_stages<Equation>, max_steps = max_stages / stages;
   // Consecutive planes of one stage, so that differences find their neighbours in the cache.
   static constexpr int planes_at_once = ndim == 2 ? 8 : 1;
 
@@ -60,7 +60,6 @@ class TimeSkewing {
  public:
   TimeSkewing(Launcher& launcher, const TimeSteps& time_steps, int shot, int rank, int size)
       : launcher_(launcher), time_steps_(time_steps), shot_(shot), rank_(rank), size_(size) {
-    static_assert(stages <= max_stages, "a tile has no room for the stages of one time step");
     half_ = time_steps.run.plan.half;
     planes_ = time_steps.run.plan.layout.field.n[0];
     if constexpr (ndim == 3) {

@@ -135,6 +135,7 @@ struct KernelContext {
       v.slab_at[a] = plan.slab_at[a];
     }
     v.closure = table;
+    v.constants = table + plan.closure_size();
     v.slabs = plan.slabs;
     v.close();
     v.coefficient = earth(profile, shot);

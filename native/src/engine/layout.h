@@ -41,7 +41,7 @@ struct ArrayLayout {
     }
     layout.field = halo_layout<NDIM>(p.shape, half);
     layout.near = layout.face_low[0] == SWEEP_SURFACE ? Eq::near_rows(half) : 0;
-    tables = Eq::table.closures * 2 * layout.near * (layout.near + half);
+    tables = closure_size() + Eq::table.constants;
     slabs = 0;
     for (int a = 0; a < NDIM; ++a) {
       tables += profiles_of_caller * static_cast<ptrdiff_t>(p.shape[a]);
@@ -66,6 +66,10 @@ struct ArrayLayout {
   SWEEP_HD ptrdiff_t adjoint_state_and_images() const { return adjoint_state() + coefficient_size(); }
   SWEEP_HD ptrdiff_t coefficient_cells() const { return coefficients * layout.cells; }
   SWEEP_HD ptrdiff_t coefficient_size() const { return coefficients * total; }
+  // Elements of the rows next to a free surface. Behind them in `tables` are the constants.
+  SWEEP_HD ptrdiff_t closure_size() const {
+    return static_cast<ptrdiff_t>(Eq::table.closures) * 2 * layout.near * (layout.near + half);
+  }
   SWEEP_HD ptrdiff_t weights() const { return whole_vectors(NDIM * (5 * half + 1)); }
   ptrdiff_t profiles() const {
     ptrdiff_t count = 0;

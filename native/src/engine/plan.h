@@ -41,7 +41,8 @@ struct ShotGroups {
 // The snapshots of a problem.
 template <int NDIM>
 struct Snapshots {
-  int every, times, fields;
+  int every, times;
+  int64_t fields;  // a bit for each
   Box<NDIM> region;
 
   explicit Snapshots(const sweep_problem& p) : fields(p.snapshot_fields) {
@@ -56,7 +57,7 @@ struct Snapshots {
   // Elements of one shot at one time.
   SWEEP_HD ptrdiff_t size() const {
     ptrdiff_t count = 0;
-    for (int f = fields; f; f >>= 1) count += f & 1;
+    for (int64_t f = fields; f; f >>= 1) count += f & 1;
     return count * region.cells();
   }
 };

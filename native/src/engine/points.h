@@ -36,8 +36,8 @@ struct Points {
   const int32_t* cell;
   const int32_t* column;
   const T* weight;
-  int count[SWEEP_MAX_FIELDS];
-  unsigned used;  // a bit for each field that has points
+  const int32_t* count;  // points of one shot in each field, null without points; the host alone reads it
+  FieldMask used;        // a bit for each field that has points
   int total;
   int traces, columns;
 
@@ -47,7 +47,7 @@ struct Points {
   template <class F>
   void each(int shot, const F& f) const {
     ptrdiff_t first = begin(shot);
-    for (int field = 0; field < SWEEP_MAX_FIELDS; first += count[field++])
+    for (int field = 0; total && field < SWEEP_MAX_FIELDS; first += count[field++])
       if (count[field]) f(field, first, count[field]);
   }
   SWEEP_HD int columns_of_trace() const { return traces ? columns / traces : 1; }
@@ -85,7 +85,7 @@ struct Lists {
   ptrdiff_t points = 0;
 
   template <class T>
-  explicit Lists(const Points<T>& shot_points, unsigned fields, unsigned others = 0) {
+  explicit Lists(const Points<T>& shot_points, FieldMask fields, FieldMask others = 0) {
     add(shot_points, fields);
     count = all;
     for (int l = 0; l < count; ++l) points += list[l].count;
@@ -100,7 +100,7 @@ struct Lists {
 
  private:
   template <class T>
-  void add(const Points<T>& shot_points, unsigned fields) {
+  void add(const Points<T>& shot_points, FieldMask fields) {
     shot_points.each(0, [&](int field, ptrdiff_t begin, int number) {
       if (fields >> field & 1) list[all++] = {field, static_cast<int>(begin), number, number / shot_points.traces};
     });

@@ -155,8 +155,8 @@ struct Adjoint {
   // Gathers the values of the adjoint fields of a stage at the sources.
   template <int STAGE>
   Gather<R, true> gather(int time_step, int sample, const Box<R::ndim>& box) const {
-    constexpr unsigned fields = R::Equation::template fields_of_stage<STAGE>;
-    constexpr unsigned before = R::Equation::template adjoint_gathered_before<STAGE>;
+    constexpr FieldMask fields = R::Equation::template fields_of_stage<STAGE>;
+    constexpr FieldMask before = R::Equation::template adjoint_gathered_before<STAGE>;
     return {run, fields, before, adjoint(), sources, gradient_wavelet, time_step, sample, box, source_filter_memory()};
   }
   template <class Device>

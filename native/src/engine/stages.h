@@ -171,7 +171,7 @@ struct Inject {
   int sample;
   Box<ndim> point_box;  // contains all points
 
-  static constexpr unsigned fields = decltype(step.run)::Equation::template fields_of_stage<STAGE>;
+  static constexpr FieldMask fields = decltype(step.run)::Equation::template fields_of_stage<STAGE>;
   SWEEP_HD static bool concerns(int field) { return fields >> field & 1; }
   bool acts() const { return sample >= 0 && (points.used & fields); }
   SWEEP_HD View view(int shot) const { return step.view(shot); }
@@ -191,7 +191,7 @@ struct Gather {
   using Value = typename R::Value;
   using View = typename R::View;
   R run;
-  unsigned fields, before;  // a bit for each field to gather; and for each that has added to the same sample before
+  FieldMask fields, before;  // a bit for each field to gather; and for each that has added to the same sample before
   PerShotArray<Value> wave;
   Points<Value> points;
   Value* record;

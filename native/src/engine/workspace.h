@@ -7,8 +7,9 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
-// The most stages of one tile (cpu/time_skewing.h).
-constexpr int most_tile_stages = 16;
+// The most stages of one tile (cpu/time_skewing.h): at least those of one time step.
+template <class Eq>
+constexpr int most_tile_stages = Eq::stages > 16 ? Eq::stages : 16;
 
 // In two dimensions: the values at points from the stages of two tiles, and lists of points by rows. A device that
 // computes all cells of a stage at once needs none of them.
@@ -16,7 +17,7 @@ template <class Eq, int NDIM>
 ptrdiff_t gathered_size(const Plan<Eq, NDIM>& plan, ptrdiff_t points) {
   const ptrdiff_t rows = plan.layout.field.n[0];
   if (all_shots_per_launch || NDIM != 2) return 0;
-  return 2 * most_tile_stages * points + 2 * (points + Eq::stages * rows + 2);
+  return 2 * most_tile_stages<Eq> * points + 2 * (points + Eq::stages * rows + 2);
 }
 
 // Memory of the filters at points, which may lie in the PML: receivers, then sources.

@@ -49,6 +49,10 @@ using Offset = ptrdiff_t;
 constexpr bool all_shots_per_launch = false;
 #endif
 
+// One bit for each field of an equation.
+using FieldMask = uint64_t;
+static_assert(SWEEP_MAX_FIELDS < 64);
+
 template <int N>
 struct Index {
   static constexpr int value = N;

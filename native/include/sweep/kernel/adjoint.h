@@ -98,6 +98,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
         value = v.adjoint[v.at(only.rate, c)];
         if constexpr (m < 0 && only.coefficient >= 0) value /= v.coefficient[v.at(only.coefficient, c)];
       }
+      if constexpr (is_constant(table.field[f].source)) value *= Forward::template source_constant<f>(v);
     });
     return value;
   }
@@ -122,9 +123,9 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   // A mask with one bit for each index. Device code looks up an index that is known at run time in a mask, since it
   // cannot see the tables.
   template <class Predicate>
-  static constexpr unsigned bits(const Predicate& has) {
-    unsigned mask = 0;
-    for (int i = 0; i < SWEEP_MAX_FIELDS; ++i) mask |= static_cast<unsigned>(has(i)) << i;
+  static constexpr FieldMask bits(const Predicate& has) {
+    FieldMask mask = 0;
+    for (int i = 0; i < SWEEP_MAX_FIELDS; ++i) mask |= static_cast<FieldMask>(has(i)) << i;
     return mask;
   }
   struct Coefficients {
@@ -244,9 +245,8 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   SWEEP_HD static void history_rates(const View& v, const Cell& c, Where where, V* e) {
     if constexpr (table.history_content == RATES)
       for_axes<table.rates>([&](auto index) SWEEP_INLINE {
-        constexpr int r = decltype(index)::value;
-        if constexpr (table.stage[r] == STAGE && table.history_index_of_rate[r] >= 0)
-          e[r] = load<V>(v.slot + v.slot_at(table.history_index_of_rate[r], c));
+        constexpr int r = decltype(index)::value, place = table.history_index_of_rate[r];
+        if constexpr (table.stage[r] == STAGE && place >= 0) e[r] = load<V>(v.slot + v.slot_at(place, c));
       });
     else if constexpr (STAGE == table.history_stage)
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {

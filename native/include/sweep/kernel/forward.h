@@ -78,6 +78,7 @@ struct ForwardStep {
       constexpr int f = decltype(index)::value, m = table.source_modulus(f), place = table.history_index[f];
       if (f != field) return;
       if constexpr (m >= 0) amount *= v.coefficient[v.at(table.modulus[m].coefficient, c)];
+      if constexpr (is_constant(table.field[f].source)) amount *= source_constant<f>(v);
       v.field[v.at(f, c)] += amount;
       if constexpr (place >= 0)
         if (v.in_slot(c)) v.slot[v.slot_at(place, c)] += amount;
@@ -115,6 +116,8 @@ struct ForwardStep {
       if constexpr (m >= 0) {
         const ptrdiff_t at = v.at(table.modulus[m].coefficient, c);
         v.scattered[v.at(f, c)] += v.coefficient[at] * varied + v.tangent[at] * amount;
+      } else if constexpr (is_constant(table.field[f].source)) {
+        v.scattered[v.at(f, c)] += source_constant<f>(v) * varied;
       } else {
         v.scattered[v.at(f, c)] += varied;
       }
@@ -122,6 +125,13 @@ struct ForwardStep {
   }
 
  protected:
+  // The constant that multiplies the sources of field F.
+  template <int F>
+  SWEEP_HD static Value source_constant(const View& v) {
+    constexpr int number = number_of_constant(table.field[F].source);
+    return v.constants[number];
+  }
+
   // True for the first of all moduli of its target, or of those that have coefficients.
   static constexpr bool first_of_target(int modulus, bool all) {
     for (int m = 0; m < modulus; ++m)
@@ -164,13 +174,16 @@ struct ForwardStep {
     }
   }
 
-  // A coefficient, or one, times a value; zero beyond the grid, so that fields stay zero there.
+  // A coefficient, a constant or one, times a value; zero beyond the grid, so that fields stay zero there.
   template <class V, int COEFFICIENT>
   SWEEP_HD static V times_coefficient(const Value* coefficient, const View& v, const Cell& c, V value) {
     if constexpr (COEFFICIENT >= 0) {
       const Value* const from = coefficient + v.at(COEFFICIENT, c);
       prefetch_next_row<V>(v.layout.field, from);
       return load<V>(from) * value;
+    } else if constexpr (is_constant(COEFFICIENT)) {
+      const Value factor = v.constants[number_of_constant(COEFFICIENT)];
+      return broadcast<V>(factor) * times_coefficient<V, ONE>(nullptr, v, c, value);
     } else if constexpr (sizeof(V) > sizeof(Value)) {
       return load<V>(v.inside + c.i[NDIM - 1]) * value;
     } else {
@@ -224,9 +237,8 @@ struct ForwardStep {
   SWEEP_HD static void write_history(const View& v, const Cell& c, Where where, const V* field_values, const V* e) {
     if constexpr (table.history_content == RATES)
       for_axes<table.rates>([&](auto index) SWEEP_INLINE {
-        constexpr int r = decltype(index)::value;
-        if constexpr (table.stage[r] == STAGE && table.history_index_of_rate[r] >= 0)
-          stream(v.slot + v.slot_at(table.history_index_of_rate[r], c), e[r]);
+        constexpr int r = decltype(index)::value, place = table.history_index_of_rate[r];
+        if constexpr (table.stage[r] == STAGE && place >= 0) stream(v.slot + v.slot_at(place, c), e[r]);
       });
     else if constexpr (STAGE == table.history_stage)
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {

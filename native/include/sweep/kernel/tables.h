@@ -24,7 +24,7 @@ struct Field {
   const char* name = nullptr;
   unsigned stagger = NODE;
   int parity = 0;                  // about a free surface: -1 odd, 1 even, 0 neither
-  int source = -1;                 // the coefficient that multiplies its sources, or -1
+  int source = -1;                 // the coefficient or constant that multiplies its sources, or -1
   unsigned ndims = IN_2D | IN_3D;  // the numbers of dimensions in which the field exists
   int order = 1;  // of its time derivative: 2 for all fields or none; 0 if the field lives within a step only
 };
@@ -43,7 +43,12 @@ struct Rate {
   bool stretched = true;
 };
 enum { ONE = -1 };
-// Field `target` grows by `coefficient`, or ONE, times `rate`.
+// The index of a constant in place of that of a coefficient, and its number. A constant is one value for all cells,
+// which depends on no parameter.
+constexpr int constant(int number) { return ONE - 1 - number; }
+constexpr bool is_constant(int coefficient) { return coefficient < ONE; }
+constexpr int number_of_constant(int coefficient) { return ONE - 1 - coefficient; }
+// Field `target` grows by `coefficient`, a constant or ONE, times `rate`.
 struct Modulus {
   int target = 0, rate = 0, coefficient = ONE;
 };
@@ -74,6 +79,7 @@ enum HistoryContent {
 // The tables of an equation in NDIM dimensions; indices have no gaps.
 struct Tables {
   int fields = 0, coefficients = 0, rates = 0, terms = 0, moduli = 0, memories = 0, stages = 0, closures = 0;
+  int constants = 0;
   bool is_second_order = false;  // the fields are of second order in time
   bool is_consistent = true;     // every field depends only on fields that are computed before it
   Field field[SWEEP_MAX_FIELDS] = {};
@@ -109,6 +115,8 @@ struct Tables {
     for (int f = 0; f < fields; ++f)
       if (field[f].order != 2 || source_modulus(f) < 0) return false;
     for (int m = 0; m < moduli; ++m)
+      if (modulus[m].coefficient < 0) return false;
+    for (int m = 0; m < moduli; ++m)
       for (int i = 0; i < terms; ++i)
         if (term[i].rate == modulus[m].rate &&
             (term[i].field != modulus[m].target || term[i].of != (m == source_modulus(term[i].field) ? D2 : CHANGE)))
@@ -137,6 +145,7 @@ constexpr Tables reduced_tables() {
   Tables t;
   int field[fields] = {}, rate[rates] = {}, coefficient[coefficients] = {};
   t.is_second_order = Physics::fields[0].order == 2;
+  t.constants = Physics::constants;
   const auto exists = [&](const Term& term) {
     return term.field >= 0 && field[term.field] >= 0 && NDIM > (term.axis == x ? 1 : term.axis == y ? 2 : 0);
   };
@@ -181,7 +190,8 @@ constexpr Tables reduced_tables() {
   }
   for (const Modulus& m : Physics::moduli)
     if (field[m.target] >= 0 && rate[m.rate] >= 0)
-      t.modulus[t.moduli++] = {field[m.target], rate[m.rate], m.coefficient < 0 ? ONE : coefficient[m.coefficient]};
+      t.modulus[t.moduli++] = {field[m.target], rate[m.rate],
+                               m.coefficient < 0 ? m.coefficient : coefficient[m.coefficient]};
   for (int f = 0; f < t.fields; ++f)
     if (t.field[f].source >= 0) t.field[f].source = coefficient[t.field[f].source];
   return t;
@@ -197,13 +207,16 @@ constexpr void order_stages(Tables& t) {
     for (int i = 0; i < t.terms; ++i)
       if (t.term[i].rate == t.modulus[m].rate) reads[t.modulus[m].target][t.term[i].field] = true;
   int deepest = 0;
-  for (int round = 0; round <= t.fields; ++round)
+  bool changes = true;
+  for (int round = 0; round <= t.fields && changes; ++round) {
+    changes = false;
     for (int f = 0; f < t.fields; ++f)
       for (int g = 0; g < t.fields; ++g)
         if (t.is_local(f) && t.is_local(g) && reads[f][g] && depth[f] <= depth[g]) {
-          depth[f] = depth[g] + 1;
+          depth[f] = depth[g] + 1, changes = true;
           if (depth[f] > deepest) deepest = depth[f];
         }
+  }
   t.is_consistent = deepest <= t.fields;
   if (t.is_second_order) {
     t.stages = 2;
@@ -255,17 +268,23 @@ constexpr void choose_history(Tables& t) {
     for (int m = 0; m < t.moduli; ++m) {
       if (t.modulus[m].target != f) continue;
       ++of_field;
-      positive &= t.modulus[m].coefficient < 0 || t.coefficient[t.modulus[m].coefficient].range == POSITIVE;
+      const int c = t.modulus[m].coefficient;
+      positive &= c == ONE || (c >= 0 && t.coefficient[c].range == POSITIVE);
       for (int n = 0; n < t.moduli; ++n) of_rate += t.modulus[n].rate == t.modulus[m].rate;
     }
     t.separate_adjoint[f] = of_field > 1 || of_rate > 1 || !positive;
   }
-  // Two fields that share a coefficient have the same choice.
-  for (int round = 0; round < t.moduli; ++round)
-    for (int m = 0; m < t.moduli; ++m)
-      for (int n = 0; n < t.moduli; ++n)
-        if (t.modulus[m].coefficient >= 0 && t.modulus[m].coefficient == t.modulus[n].coefficient)
-          t.separate_adjoint[t.modulus[n].target] |= t.separate_adjoint[t.modulus[m].target];
+  // Two fields that share a coefficient have the same choice. The loop is linear in the moduli, because compilers bound
+  // the operations of a constant expression.
+  bool shared[SWEEP_MAX_COEFFICIENTS] = {};  // of a coefficient: a separate field has it
+  for (bool changes = true; changes;) {
+    changes = false;
+    for (int m = 0; m < t.moduli; ++m) {
+      const int c = t.modulus[m].coefficient, f = t.modulus[m].target;
+      if (c < 0 || shared[c] == t.separate_adjoint[f]) continue;
+      shared[c] = t.separate_adjoint[f] = changes = true;
+    }
+  }
   for (int m = 0; m < t.moduli; ++m)
     if (t.modulus[m].coefficient >= 0) t.scaled[t.modulus[m].coefficient] = !t.separate_adjoint[t.modulus[m].target];
 

@@ -81,6 +81,7 @@ struct View : Stencils<Value, NDIM, HALF>, HistoryView<Value, NDIM> {
   ptrdiff_t half_profile[NDIM];   // distance from a profile at nodes to the same profile half a cell further
   const Value* inside;            // along the last axis: 1 on the grid and 0 beyond, where vectors may reach
   const Value* closure;           // near a free surface: (Tables::closures, 2, near, near + half)
+  const Value* constants;         // of the equation
   ptrdiff_t slabs;                // distance from one memory variable to the next
   ptrdiff_t slab_at[NDIM];        // offset of the slab of each axis in a memory variable
   const Value* coefficient;       // (coefficients, cells)
