@@ -1,11 +1,13 @@
 """The width of an absorbing layer for a target of its echo, by a table of measured echoes.
 
-The echo is the difference between the record and that of an earth that continues, relative to the peak of the direct
-wave at the receiver. :data:`ECHOES` holds the worst of all cases of ``python -m benchmarks.pml_width``, which prints
-its lines. The cases are explosions and forces in uniform earths of several equations. Their waves travel at 0.5 to 1 times `pml_velocity`; wavelets peak at 0.4 to 3 times `pml_freq`, with 20 or 80 cells to the slowest
-wavelength, and 8 or 32 to the shortest. Sources and receivers are 30 cells from the layer, and the offsets of receivers
-reach :data:`FARTHEST` times this distance. The earths have two dimensions; in three, echoes spread more than the direct
-wave and are lower.
+The echo is the difference between the record and that of an earth that continues. It is relative to the peak of the
+direct wave at the receiver. :data:`ECHOES` holds the worst of all cases of ``python -m benchmarks.pml_width``, which
+prints its lines. The cases are explosions and forces in uniform earths of several equations:
+
+- Waves travel at 0.5 to 1 times `pml_velocity`.
+- Wavelets peak at 0.4 to 3 times `pml_freq`, and have 8 or 32 cells to their shortest wavelength.
+- Sources and receivers are 30 cells from the layer. Offsets reach :data:`FARTHEST` times this distance.
+- There are two dimensions. In three, echoes spread more than the direct wave and are lower.
 """
 
 import math
