@@ -90,13 +90,17 @@ EARTHS = {
     "variable density, fast": Earth(
         AcousticVariableDensity, (3000.0, 1000.0), 3000, 3000, ("p",), ("p",), ("cpmls", "mpmls", "sponge"), ALL
     ),
-    "SH": Earth(SH, (3000.0, 2000.0), 3000, 3000),
+    "SH": Earth(SH, (3000.0, 2000.0), 3000, 3000, layers=("cpmls",), orders=(4,)),
     "acoustic VTI": Earth(AcousticVTI, (FLUID, *THOMSEN), FLUID, 3000),
     "acoustic TTI": Earth(AcousticTTI, (FLUID, *THOMSEN, TILT), FLUID, 3000, layers=("sponge",)),
     "elastic, explosion": Earth(Elastic, ROCK, 1700, 3000, *EXPLOSION),
     "elastic, force": Earth(Elastic, ROCK, 1700, 3000, *FORCE, ("cpmls", "mpmls", "sponge"), ALL),
-    "elastic VTI": Earth(ElasticVTI, (FLUID, FLUID / 1.8, 2000.0, *THOMSEN, 0.0), FLUID / 1.8, 3000, *FORCE),
-    "viscoelastic": Earth(ViscoElastic, (2850.0, 1615.0, 2000.0, 60.0, 40.0), 1615, 3000, *FORCE),
+    "elastic VTI": Earth(
+        ElasticVTI, (FLUID, FLUID / 1.8, 2000.0, *THOMSEN, 0.0), FLUID / 1.8, 3000, *FORCE, orders=(2, 4)
+    ),
+    "viscoelastic": Earth(
+        ViscoElastic, (2850.0, 1615.0, 2000.0, 60.0, 40.0), 1615, 3000, *FORCE, layers=("cpmls",), orders=(4,)
+    ),
 }
 
 
