@@ -130,6 +130,8 @@ pictures: setup
 	$(quantise) examples/short/wavefield/shot.png docs/images/wavefield.png
 	$(run) benchmarks.pml --out docs/images/pml.png
 	$(quantise) docs/images/pml.png docs/images/pml.png
+	$(run) benchmarks.pml_width --out docs/images/pml-width.png
+	$(quantise) docs/images/pml-width.png docs/images/pml-width.png
 
 # Build in an empty folder, since deleted pages would remain. An environment with the packages serves as it is: nothing is
 # installed again, and no network is needed.

@@ -30,6 +30,7 @@ class Physics:
     receiver_type: Any = None
     pml_type: Any = None
     pml_width: Any = None
+    pml_target_db: Any = None
     pml_velocity: Any = None
     pml_freq: Any = None
     free_surface: Any = None

@@ -1,5 +1,6 @@
 """Warnings at the first call of a solver about values that are admissible but unlikely."""
 
+import math
 import sys
 import warnings
 from math import inf
@@ -66,6 +67,25 @@ def too_coarse(problem: Problem, models, wavelet: np.ndarray) -> str:
     )
 
 
+def too_fast(problem: Problem, models) -> str:
+    """Return a sentence if waves at the edges are faster than a target of the echo assumes, or an empty text."""
+    if problem.pml_target_db is None:
+        return ""
+    speeds = np.asarray(problem.equation.speed(*models))
+    faces = zip(range(-problem.grid.ndim, 0), problem.pml, strict=True)
+    edges = [
+        np.take(speeds, at, axis) for axis, pair in faces for at, cells in zip((0, -1), pair, strict=True) if cells
+    ]
+    fastest, design = max(float(edge.max()) for edge in edges), problem.cpml.velocity
+    if fastest <= design:
+        return ""
+    return (
+        f"pml_target_db is {problem.pml_target_db:g}, which layers keep for waves of at most pml_velocity, "
+        f"{design:g} m/s; the fastest waves at the edges have {fastest:.4g} m/s: pass pml_velocity="
+        f"{math.ceil(fastest)}"
+    )
+
+
 def grows(problem: Problem) -> str:
     """Return a sentence if waves may grow in a layer that damps less than the equation's own, or an empty text."""
     ndim = problem.grid.ndim
@@ -89,8 +109,7 @@ def caution(problem: Problem, models, wavelet: np.ndarray) -> None:
         texts.append("the wavelet is zero throughout, so the record is zero, too: pass one such as sweep_core.ricker")
     elif coarse := too_coarse(problem, models, wavelet):
         texts.append(coarse)
-    if growth := grows(problem):
-        texts.append(growth)
+    texts += filter(None, (too_fast(problem, models), grows(problem)))
     for text in texts:
         warnings.warn(f"{text}; solver.certify(...) reports more", SweepWarning, stacklevel=_outside())
 

@@ -18,6 +18,7 @@ from ..equations.equation import Equation
 from ..errors import DeviceError, DomainError, OptionError, UnsupportedError
 from ..memory import Estimate, MemoryOptions
 from ..memory.options import CUDAOptions, resolve_memory
+from ..numerics.pml_width import described
 from ..problem import make_problem
 from ..typing import Device, Mask, Models, Positions, Record, Wavelet
 from .input_warnings import caution
@@ -79,7 +80,8 @@ class Propagator(OfArrays[A]):
         source_type: Sequence[str] | None = None,
         receiver_type: Sequence[str] | None = None,
         pml_type: str | Sequence[str] | None = None,
-        pml_width: int | Sequence[int] = 20,
+        pml_width: int | Sequence[int] | None = None,
+        pml_target_db: float | None = None,
         pml_velocity: float | None = None,
         pml_freq: float | None = None,
         free_surface: bool = False,
@@ -118,9 +120,13 @@ class Propagator(OfArrays[A]):
             ``'cpmlr'``. A staggered grid has ``'cpmls'``, ``'mpmls'``, a multi-axial layer that reflects more, but in
             which guided waves do not grow, or ``'sponge'``, in which no wave grows. By default the equation chooses:
             `Elastic` under a free surface has ``'mpmls'`` at the sides, `AcousticTTI` has ``'sponge'``.
-        pml_width : int or tuple of int
+        pml_width : int or tuple of int, optional
             Cells of the absorbing layer: one number, or one for each face (top, bottom, [front, back,] left, right).
-            Outside a face of width 0 the field is zero.
+            Outside a face of width 0 the field is zero. By default 20, or as many as `pml_target_db` needs.
+        pml_target_db : float, optional
+            Largest echo of the layers, in decibels of the direct wave, such as -60; instead of `pml_width`. The layers
+            have the fewest cells whose measured echo is below the target; see :mod:`sweep_core.numerics.pml_width` for
+            the waves that the measurement covers.
         pml_velocity : float, optional
             Design speed of the absorbing layer (m/s), by default 3000; see :class:`sweep_core.numerics.cpml.CPML`.
         pml_freq : float, optional
@@ -171,8 +177,8 @@ class Propagator(OfArrays[A]):
         super().__init__()  # of torch.nn.Module, say
         memory = resolve_memory(memory, cuda_options)
         self.problem = make_problem(
-            equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_velocity, pml_freq,
-            free_surface, source_scaling, edge_gradient, time_dispersion, memory, check_finite,
+            equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_target_db, pml_velocity,
+            pml_freq, free_surface, source_scaling, edge_gradient, time_dispersion, memory, check_finite,
         )  # fmt: skip
         self._requested, self._flag, self._cautioned = impl, None, False
         if dev is not None and device is not None:
@@ -382,16 +388,25 @@ class Propagator(OfArrays[A]):
             "pml_width": _plain(faces), "free_surface": problem.free_surface, "impl": self.impl,
             "memory": problem.memory.strategy,
         }  # fmt: skip
+        if problem.pml_target_db is not None:
+            arguments["pml_target_db"] = problem.pml_target_db
         name = f"{type(equation).__name__}(spatial_order={equation.spatial_order})"
         return f"{type(self).__name__}({name}, {', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
 
     def explain(self) -> str:
-        """Return a sentence: why this implementation is in use, and how gradients remember the forward run."""
+        """Return a sentence: why this implementation is in use, and how gradients remember the forward run.
+
+        It ends with the widths of the absorbing layers if `pml_target_db` chose them.
+        """
         impl, reason = self._choice()
         details = "; estimate(nshots, nt) computes their memory" if impl == "c" else ""
         if impl == "c" and self.problem.memory.known_above and rows_before(self.problem) is None:
             name = self.problem.equation.name
             details += f"; all rows are kept: {name} cannot compute coefficients for a subset of rows"
+        if self.problem.pml_target_db is not None:
+            layers = self.problem.cpml.types(self.problem.equation)
+            order, target = self.problem.equation.spatial_order, self.problem.pml_target_db
+            details += f"; {described(self.problem.pml, target, layers, order)}"
         return f"impl={impl!r}: {reason}; gradients with {self.problem.memory}{details}"
 
     def estimate(

@@ -26,9 +26,13 @@ TAPS = 12
 
 
 def coarser(problem: Problem, factor: int) -> Problem:
-    """Return the problem on every factor-th node and time step, with a PML of the same thickness."""
+    """Return the problem on every factor-th node and time step.
+
+    Its PML is as thick, or of as many cells if a target of the echo chose the cells.
+    """
     shape = tuple(-(-(n - 1) // factor) + 1 for n in problem.grid.shape)
-    width = tuple((-(-low // factor), -(-high // factor)) for low, high in problem.pml)
+    shrink = factor if problem.pml_target_db is None else 1
+    width = tuple((-(-low // shrink), -(-high // shrink)) for low, high in problem.pml)
     grid = make_grid(shape, tuple(factor * h for h in problem.grid.spacing))
     check_cells(problem.equation, grid, width, problem.free_surface)
     # Coarse rows from this one on average unknown fine rows.

@@ -12,6 +12,7 @@ from ..memory.options import MemoryOptions, resolve_memory
 from ..numerics.cpml import CPML, layer_types, widths
 from ..numerics.free_surface import closed_rows
 from ..numerics.grid import MOST_CELLS, Grid, make_grid
+from ..numerics.pml_width import stated_width
 from .equation_check import check_equation
 from .problem import Problem, absent
 
@@ -74,7 +75,8 @@ def make_problem(
     source_type: Sequence[str] | None = None,
     receiver_type: Sequence[str] | None = None,
     pml_type: str | Sequence[str] | None = None,
-    pml_width: int | Sequence[int] = 20,
+    pml_width: int | Sequence[int] | None = None,
+    pml_target_db: float | None = None,
     pml_velocity: float | None = None,
     pml_freq: float | None = None,
     free_surface: bool = False,
@@ -88,9 +90,9 @@ def make_problem(
 
     Parameters
     ----------
-    equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_velocity, pml_freq, free_surface
+    equation, shape, dh, dt, source_type, receiver_type, pml_type, pml_width, pml_target_db, pml_velocity, pml_freq
         As for :class:`sweep_torch.PropTorch`.
-    source_scaling, edge_gradient, time_dispersion, memory, check_finite
+    free_surface, source_scaling, edge_gradient, time_dispersion, memory, check_finite
         As for :class:`sweep_torch.PropTorch`.
 
     Returns
@@ -129,11 +131,12 @@ def make_problem(
             f"MemoryOptions: known_above is {memory.known_above}; expected less than {grid.shape[0]}, the number of "
             "rows of the models"
         )
-    cpml_width = widths(pml_width, grid.ndim, free_surface is True)
-    check_cells(equation, grid, cpml_width, free_surface is True)
     if not isinstance(free_surface, bool):
         raise OptionError(f"free_surface is {free_surface!r}; expected True (on top) or False")
     types = layer_types(pml_type, equation, grid.ndim, free_surface)
+    stated = stated_width(pml_width, pml_target_db, types, equation.spatial_order, free_surface)
+    cpml_width = widths(stated, grid.ndim, free_surface)
+    check_cells(equation, grid, cpml_width, free_surface)
     words = {"source_scaling": source_scaling, "edge_gradient": edge_gradient, "time_dispersion": time_dispersion}
     for name, value in words.items():
         check_choice(value, name, CHOICES[name])
@@ -166,5 +169,6 @@ def make_problem(
         memory=memory,
         free_surface=free_surface,
         check_finite=check_finite,
+        pml_target_db=None if pml_target_db is None else float(pml_target_db),
         **words,
     )

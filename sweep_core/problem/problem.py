@@ -43,6 +43,8 @@ class Problem:
     time_dispersion : {'uncorrected', 'corrected'}
     check_finite : bool, optional
         As for :class:`sweep_torch.PropTorch`.
+    pml_target_db : float, optional
+        The target that chose the widths, if one did: a coarser grid then keeps the cells of the layers.
     """
 
     equation: Equation
@@ -57,6 +59,7 @@ class Problem:
     edge_gradient: str = "exact"
     time_dispersion: str = "uncorrected"
     check_finite: bool | None = None
+    pml_target_db: float | None = None
 
     @property
     def pml(self) -> tuple[tuple[int, int], ...]:
