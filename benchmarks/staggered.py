@@ -1,6 +1,6 @@
-"""``python -m benchmarks.staggered``: elastic waves and variable density beside Deepwave, alternating in one process.
+"""``python -m benchmarks.staggered``: equations on a staggered grid beside Deepwave, alternating in one process.
 
-Both are driven by an explosion in the middle, differentiated with respect to the same vp, (vs,) rho, and must agree to
+Both are driven by an explosion in the middle, differentiated with respect to the same models, and must agree to
 5 % on the pressure before they are timed. The cost of computing everywhere, as Deepwave does, stands in brackets.
 """
 
@@ -12,20 +12,30 @@ import attrs
 import numpy as np
 import torch
 
-from sweep_core import AcousticVariableDensity, Elastic, MemoryOptions, ricker
+from sweep_core import (
+    AcousticVariableDensity,
+    AcousticVTI,
+    Elastic,
+    ElasticVTI,
+    Equation,
+    MemoryOptions,
+    ViscoAcoustic,
+    ricker,
+)
 from sweep_torch import PropTorch
 
 from .timing import Job, alternate, everywhere, ratio
 
 DH, DT, FREQ = 5.0, 0.0005, 15.0
-EARTH = {"vp": 3000.0, "vs": 1700.0, "rho": 2000.0}
+SOURCES = ("p", "ph", "sxx", "syy", "szz")
+EARTH = {"vp": 3000.0, "vs": 1700.0, "rho": 2000.0, "epsilon": 0.15, "delta": 0.05, "gamma": 0.1, "Q": 50.0}
 
 
 @attrs.frozen
 class Case:
     """A homogeneous earth and one shot, with receivers 25 cells above it; float32, order 4, 20 cells of PML."""
 
-    equation: type
+    equation: Equation
     shape: tuple[int, ...]
     steps: int
 
@@ -47,11 +57,19 @@ class Case:
 
 
 CASES = [
-    Case(Elastic, (500, 500), 300),
-    Case(AcousticVariableDensity, (500, 500), 300),
-    Case(Elastic, (100, 100, 100), 100),
+    Case(Elastic(4), (500, 500), 300),
+    Case(AcousticVariableDensity(4), (500, 500), 300),
+    Case(Elastic(4), (100, 100, 100), 100),
 ]
-LONG = [Case(Elastic, (500, 500), 1500), Case(Elastic, (100, 100, 100), 500)]
+LONG = [Case(Elastic(4), (500, 500), 1500), Case(Elastic(4), (100, 100, 100), 500)]
+FURTHER = [
+    Case(equation, (500, 500), 1500)
+    for equation in (
+        AcousticVTI(4, has_density=True),
+        ElasticVTI(4),
+        ViscoAcoustic(4, mechanisms=1, reference_frequency=FREQ),
+    )
+]
 
 
 class Side:
@@ -69,16 +87,15 @@ class Side:
 
 
 class Sweep(Side):
-    """SWEEP on a case. An explosion of moment rate m is a pressure rate of m."""
+    """SWEEP on a case, with a source of volume in a fluid and one of normal moments in a solid."""
 
     def __init__(self, case: Case, strategy: str = "auto", device: str = "cpu"):
         wavelet, self.source, self.receivers, models = case.arrays()
         self.models = [m.to(device) for m in models]
-        elastic = case.equation is Elastic
-        normal = ["sxx", "szz"] if len(case.shape) == 2 else ["sxx", "syy", "szz"]
+        normal = [f.name for f in case.equation.fields_in(len(case.shape)) if f.name in SOURCES]
         self.solver = PropTorch(
-            case.equation(4), case.shape, DH, DT, dev=device, source_type=normal if elastic else ["p"],
-            receiver_type=["p"], pml_freq=FREQ / 2, impl="c", memory=MemoryOptions(strategy),
+            case.equation, case.shape, DH, DT, dev=device, source_type=normal, receiver_type=["p"],
+             pml_freq=FREQ / 2, impl="c", memory=MemoryOptions(strategy),
         )  # fmt: skip
         self.wavelet = torch.from_numpy(wavelet).to(device)
 
@@ -87,29 +104,50 @@ class Sweep(Side):
 
 
 class Deepwave(Side):
-    """`deepwave.elastic` with a pressure rate, or `deepwave.acoustic` with a volume rate."""
+    """The function of Deepwave for the equation of a case, with the same source."""
 
     def __init__(self, case: Case, device: str = "cpu"):
         import deepwave
 
         wavelet, source, receivers, models = case.arrays()
         self.models = [m.to(device) for m in models]
-        self.elastic, self.deepwave = case.equation is Elastic, deepwave
-        rate = "pressure_rate" if self.elastic else "volume_rate"
-        survey = {
-            f"source_amplitudes_{rate}": torch.from_numpy(wavelet)[None, None] / DH ** len(case.shape),
-            f"source_locations_{rate}": torch.from_numpy(source[None, :, ::-1].copy()),
-            "receiver_locations_p": torch.from_numpy(receivers[None, :, ::-1].copy()),
-        }
-        self.survey = {name: x.to(device) for name, x in survey.items()}
+        self.equation, self.deepwave = case.equation, deepwave
+        record, rates = "p", {"pressure_rate": 1.0}
+        if isinstance(self.equation, AcousticVariableDensity):
+            rates = {"volume_rate": 1.0}
+        elif isinstance(self.equation, AcousticVTI):  # an injected volume acts on each stress by its own modulus
+            record, rates = "sigma_v", {"sigma_v": 1.0, "sigma_h": (1 + 2 * EARTH["delta"]) ** 0.5}
+        survey = {f"receiver_locations_{record}": torch.from_numpy(receivers[None, :, ::-1].copy())}
+        for rate, factor in rates.items():
+            survey[f"source_amplitudes_{rate}"] = factor * torch.from_numpy(wavelet)[None, None] / DH ** len(case.shape)
+            survey[f"source_locations_{rate}"] = torch.from_numpy(source[None, :, ::-1].copy())
+        self.recorded, self.survey = f"receiver_amplitudes_{record}", {name: x.to(device) for name, x in survey.items()}
 
     def record(self, models):
-        options = {"accuracy": 4, "pml_width": 20, "pml_freq": FREQ, "max_vel": EARTH["vp"]} | self.survey
-        if self.elastic:
-            vp, vs, rho = models
-            earth = rho * (vp**2 - 2 * vs**2), rho * vs**2, 1 / rho
-            return self.deepwave.elastic(*earth, DH, DT, **options).receiver_amplitudes_p[0]
-        return self.deepwave.acoustic(*models, DH, DT, **options).receiver_amplitudes_p[0]
+        function, earth, options = self.earth(*models)
+        options |= {"accuracy": 4, "pml_width": 20, "pml_freq": FREQ}
+        return getattr(function(*earth, DH, DT, **options, **self.survey), self.recorded)[0]
+
+    def earth(self, vp, *models):
+        """Return the function of the equation, the models that it takes and its options."""
+        deepwave, isotropic = self.deepwave, {"max_vel": EARTH["vp"]}
+        if isinstance(self.equation, AcousticVariableDensity):
+            return deepwave.acoustic, (vp, *models), isotropic
+        if isinstance(self.equation, ViscoAcoustic):  # vp is the speed of the slowest waves there
+            rho, q = models
+            relaxation = self.equation.relaxation
+            relaxed = relaxation.stiffening(FREQ, q) * (1 - sum(relaxation.fractions(q)))
+            return deepwave.viscoacoustic, (vp * relaxed**0.5, rho, q), {"q_freq": FREQ}
+        if isinstance(self.equation, AcousticVTI):
+            epsilon, delta, rho = models
+            kappa = rho * vp**2
+            stiffnesses = (1 + 2 * epsilon) * kappa, (1 + 2 * delta) ** 0.5 * kappa, kappa
+            return deepwave.acoustic_vti, (*stiffnesses, 1 / rho), {}
+        if isinstance(self.equation, ElasticVTI):
+            c = self.equation.stiffnesses(vp, *models)
+            return deepwave.elastic_vti, (c["c11"], c["c13"], c["c33"], c["c55"], 1 / models[1]), {}
+        vs, rho = models
+        return deepwave.elastic, (rho * (vp**2 - 2 * vs**2), rho * vs**2, 1 / rho), isotropic
 
 
 def shape_difference(mine, other) -> float:
@@ -146,13 +184,14 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=5, help="rounds")
     parser.add_argument("--long", action="store_true", help="only runs whose waves fill the grid")
+    parser.add_argument("--further", action="store_true", help="only equations that are compiled on first use")
     parser.add_argument("--strategy", default="auto", help="memory strategy of our gradient: auto, full, ckpt")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     print("| problem | SWEEP, Gcell/s | everywhere | Deepwave | x Deepwave | own forward runs |")
     print("|---|---|---|---|---|---|")
-    for case in LONG if arguments.long else CASES:
+    for case in FURTHER if arguments.further else LONG if arguments.long else CASES:
         compare(case, arguments.repeats, arguments.strategy)
 
 

@@ -96,7 +96,8 @@ def _call(operation, task, call, arrays, devices, in_place=None):
     An output whose name is in `in_place` overwrites that array; XLA copies the array first where it is still needed.
     """
     in_place = in_place or {}
-    shim.bind(call.library)
+    library = call.library_of(operation)
+    shim.bind(library)
     outputs, read = call.outputs(operation), task.read(operation)
     aliased = [i for i, b in enumerate(outputs) if b.name in in_place]
     inputs = [arrays[name] for name in read] + [in_place[outputs[i].name] for i in aliased]
@@ -105,7 +106,7 @@ def _call(operation, task, call, arrays, devices, in_place=None):
     with jax.named_scope(f"sweep::{operation}"):  # the name that profilers show
         results = foreign(
             *inputs,
-            library=call.library.name,
+            library=library.name,
             operation=np.int32(OPERATIONS.index(operation)),
             problem=np.frombuffer(bytes(call.struct), np.uint8),
             threads=np.int32(_threads(task.kind, devices)),

@@ -20,6 +20,7 @@ def run(parsed: argparse.Namespace) -> int:
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
         print(
             f"{entry.equation:28s} {entry.kind:5s} {entry.ndim}-D {entry.dtype:8s} {order:12s}"
+            f"{', '.join(entry.operations):24s}"
             f"{entry.size / 2**20:6.1f} MiB  compiled in {entry.seconds:.1f} s, used {used}"
         )
     word = "libraries" if len(entries) != 1 else "library"

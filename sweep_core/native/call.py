@@ -48,7 +48,8 @@ class Buffer:
 class CompiledCall:
     """A call that can run any number of times, with other values.
 
-    `buffers` are those of each operation, in their order. `work` is the number of cell updates of a forward run.
+    `library` states the `buffers` of each operation, in their order, and runs forward and adjoint. `work` is the number
+    of cell updates of a forward run.
     """
 
     library: Library
@@ -62,6 +63,12 @@ class CompiledCall:
     def history(self) -> int:
         """The bytes of the history of a forward run."""
         return self.bytes_of("forward", "history")
+
+    def library_of(self, operation: str) -> Library:
+        """Return the library that runs an operation. The first Born run of an equation may compile it."""
+        if operation != "born":
+            return self.library
+        return library_of(self.problem.equation, self.problem.grid.ndim, self.shape.dtype, self.library.kind, operation)
 
     def bytes_of(self, operation: str, name: str) -> int:
         """Return the bytes of a buffer of an operation."""
@@ -101,7 +108,7 @@ class CompiledCall:
         device.
         """
         control = structs.SweepControl()
-        call = partial(self.library.call, operation, self.struct, buffers, threads, stream, control)
+        call = partial(self.library_of(operation).call, operation, self.struct, buffers, threads, stream, control)
         if self.library.kind == "cpu" and self.work > LONG_CALL:
             interruptible(call, control, keep)
         else:

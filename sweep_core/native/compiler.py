@@ -18,7 +18,7 @@ from ..errors import NativeError
 from ..memory.limits import available
 from .codegen import list_of_builds
 from .library import file_name
-from .structs import DTYPES
+from .structs import DTYPES, OPERATIONS
 
 CANDIDATES = {"cpu": ("CXX", ("c++", "g++", "clang++")), "cuda": ("CUDACXX", ("nvcc",))}
 """For each kind of library, the environment variable that names a compiler, and the names to look for without it."""
@@ -34,8 +34,8 @@ CAPABILITIES = ("--query-gpu=compute_cap", "--format=csv,noheader")
 """Arguments by which nvidia-smi prints the compute capability of each GPU."""
 PTX = "arch=compute_75,code=compute_75"
 """Code for the oldest GPU that SWEEP runs on, which the driver of any later one translates."""
-STEPS = ("AdjointSteps", "RewindSteps", "ForwardSteps", "BornSteps")
-"""The time steps that native/src/abi/parts.h compiles in files of their own. The longest compilation comes first."""
+STEPS = {"adjoint": ("AdjointSteps", "RewindSteps"), "forward": ("ForwardSteps",), "born": ("BornSteps",)}
+"""The time steps of each operation, which native/src/abi/parts.h compiles in files of their own, the longest first."""
 MOST_MEMORY = 1 << 30
 """Bytes that the compiler of one part takes."""
 MOST_LINES = 12
@@ -58,18 +58,20 @@ class Compiler:
 
 @attrs.frozen
 class Target:
-    """The one problem that a library is compiled for: numbers of `native/src/abi/entry.h`."""
+    """The one problem that a library is compiled for, and the operations that it runs: `native/src/abi/entry.h`."""
 
     kind: str
     name: str
     ndim: int
     order: int
     dtype: str
+    operations: tuple[str, ...]
 
     @property
     def definitions(self) -> list[str]:
         """The macros that leave out everything else."""
-        numbers = {"NDIMS": 1 << self.ndim, "DTYPES": 1 << DTYPES[self.dtype]}
+        runs = sum(1 << OPERATIONS.index(operation) for operation in self.operations)
+        numbers = {"NDIMS": 1 << self.ndim, "DTYPES": 1 << DTYPES[self.dtype], "RUNS": runs}
         numbers |= {"ORDER": self.order} if self.order else {"MOST_ORDERS": 0}
         return [f"-DSWEEP_EQUATION={self.name}", *(f"-DSWEEP_{name}={number}" for name, number in numbers.items())]
 
@@ -215,7 +217,7 @@ def compile_library(compiler: Compiler, target: Target, native: Path, folder: Pa
     compiler : Compiler
         The compiler.
     target : Target
-        The problem of the library.
+        The problem and the operations of the library.
     native : Path
         Folder of the native sources.
     folder : Path
@@ -239,7 +241,8 @@ def compile_library(compiler: Compiler, target: Target, native: Path, folder: Pa
     common += [f"-DSWEEP_VARIANT={variant}", f'-DSWEEP_BUILD_ID="{build_id}"', "-DSWEEP_PARTS", *target.definitions]
     device, suffix = native / "src" / kind, SOURCES[kind]
     kernels = str(device / f"kernels.{suffix}")
-    inputs = {steps: [kernels, f"-DSWEEP_STEPS={steps}"] for steps in STEPS} | {"table": [kernels]}
+    parts = [steps for operation, parts in STEPS.items() if operation in target.operations for steps in parts]
+    inputs = {steps: [kernels, f"-DSWEEP_STEPS={steps}"] for steps in parts} | {"table": [kernels]}
     inputs |= {"library": [str(native / "src/abi/library.cpp")], "builds": [str(device / f"builds.{suffix}")]}
     objects = {folder / f"{name}.o": sources for name, sources in inputs.items()}
     with ThreadPoolExecutor(_compilers_at_once()) as pool:

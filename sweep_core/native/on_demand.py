@@ -9,6 +9,7 @@ import stat
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from .library import Library, file_name, id_of, source_folder
 
 MOST_BYTES = 1 << 30
 """Size of the cache folder above which the libraries that were not used for the longest time are removed."""
+GRADIENT, BORN = ("forward", "adjoint"), ("born",)
+"""Operations that one library runs: most users need no Born runs, so these have a library of their own."""
 LONGEST_WAIT = 1800.0
 """Seconds that a process waits for another one that compiles the same library."""
 
@@ -74,6 +77,8 @@ class Entry:
         Bytes on the disk.
     used : float
         Time of the last use, in seconds since the epoch.
+    operations : sequence of str
+        The operations that the library runs.
     """
 
     key: str
@@ -87,6 +92,7 @@ class Entry:
     sha256: str
     size: int = 0
     used: float = 0.0
+    operations: Sequence[str] = (*GRADIENT, *BORN)
 
 
 def entries() -> list[Entry]:
@@ -120,13 +126,13 @@ def _limit_size(keep: str) -> None:
             _remove(entry)
 
 
-def target_of(equation: Equation, ndim: int, dtype: str, kind: str) -> Target:
-    """Return the problem that a library is compiled for.
+def target_of(equation: Equation, ndim: int, dtype: str, kind: str, operations: tuple[str, ...] = GRADIENT) -> Target:
+    """Return the problem and the operations that a library is compiled for.
 
     Its order is 0, for every order, in double precision and above order 8.
     """
     order = equation.spatial_order if dtype == "float32" and equation.spatial_order <= 8 else 0
-    return Target(kind, equation.name, ndim, order, dtype)
+    return Target(kind, equation.name, ndim, order, dtype, operations)
 
 
 def _key(equation: Equation, target: Target, compiler: Compiler, native: Path) -> str:
@@ -164,7 +170,7 @@ def _opened(path: Path, key: str) -> Library | None:
 
 
 @lru_cache(maxsize=256)
-def compiled(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
+def compiled(equation: Equation, ndim: int, dtype: str, kind: str, operations: tuple[str, ...] = GRADIENT) -> Library:
     """Return the library of one problem, compiled unless the cache has it.
 
     Processes that ask at once wait for the one that compiles. A damaged library is compiled again.
@@ -179,6 +185,8 @@ def compiled(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
         Precision.
     kind : {'cpu', 'cuda'}
         Kind of device.
+    operations : tuple of str
+        The operations that the library runs, `GRADIENT` or `BORN`.
 
     Returns
     -------
@@ -191,7 +199,7 @@ def compiled(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
         If there is no compiler, it fails, or the cache cannot be written to.
     """
     compiler, native = find_compiler(kind), source_folder()
-    target = target_of(equation, ndim, dtype, kind)
+    target = target_of(equation, ndim, dtype, kind, operations)
     key, cache = _key(equation, target, compiler, native), _own_folder()
     place, name = cache / key, file_name(kind)
     if (library := _opened(place / name, key)) is not None:
@@ -215,7 +223,7 @@ def compiled(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
 def _compile(equation, target, compiler, native, place):
     """Compile in a folder of its own, and rename it: nobody sees half of a library."""
     order = f"order {target.order}" if target.order else "of every order"
-    what = f"{target.name} {target.ndim}-D {target.dtype} {order}"
+    what = f"{target.name} {target.ndim}-D {target.dtype} {order} ({', '.join(target.operations)})"
     print(f"sweep: compiling {what} with {compiler.label} ...", file=sys.stderr, end=" ", flush=True)
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix=".compiling-", dir=place.parent, ignore_cleanup_errors=True) as work:

@@ -5,7 +5,7 @@ from ..errors import NativeError
 from ..plugins import Support
 from .codegen import refusal, statement
 from .library import OWN, Library, load
-from .on_demand import compiled, prospect
+from .on_demand import BORN, GRADIENT, compiled, prospect
 
 
 def installed(equation: Equation, ndim: int, kind: str) -> tuple[Library | None, str]:
@@ -32,8 +32,8 @@ def installed(equation: Equation, ndim: int, kind: str) -> tuple[Library | None,
     return None, reasons[0]
 
 
-def library_of(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
-    """Return the library that runs an equation, compiled now if none holds it.
+def library_of(equation: Equation, ndim: int, dtype: str, kind: str, operation: str = "forward") -> Library:
+    """Return the library that runs an operation of an equation, compiled now if none holds it.
 
     Parameters
     ----------
@@ -45,6 +45,8 @@ def library_of(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
         Precision of the models.
     kind : {'cpu', 'cuda'}
         Kind of device.
+    operation : {'forward', 'adjoint', 'born'}
+        The operation. An installed library runs all; Born runs are compiled apart from the others.
 
     Returns
     -------
@@ -59,7 +61,12 @@ def library_of(equation: Equation, ndim: int, dtype: str, kind: str) -> Library:
         If no compiled code can state the equation.
     """
     library, _ = installed(equation, ndim, kind)
-    return library or compiled(equation, ndim, dtype, kind)
+    if library is not None or operation not in BORN:
+        return library or compiled(equation, ndim, dtype, kind, GRADIENT)
+    try:
+        return compiled(equation, ndim, dtype, kind, BORN)
+    except NativeError as error:
+        raise NativeError(f"Born runs of {equation.name} cannot be compiled: {error}; use impl='eager'") from error
 
 
 def supports(equation: Equation, ndim: int, kind: str, strips: bool = False) -> Support:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -12,12 +13,14 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
+from abi import Run
 from building import COMPILER
 from laws import case, reference_record
 
 from sweep_core import Acoustic, NativeError, UnsupportedError, native
 from sweep_core.cli import main
 from sweep_core.execution.answers import record_error
+from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.native import compiler, on_demand, selection
 
 pytest.importorskip("torch")
@@ -100,7 +103,7 @@ def test_as_many_compilers_run_as_have_a_core_and_memory(cache, quick, monkeypat
     monkeypatch.setattr(compiler, "available", lambda: memory)
     monkeypatch.setattr(compiler, "processor_count", lambda: 8)
     assert library_of().describe(2)[0].name == b"sound"
-    assert most == [min(compilers, len(compiler.STEPS) + 3)]
+    assert most == [min(compilers, 3 + 3)]
 
 
 def test_a_damaged_library_is_compiled_again(cache, quick, capfd):
@@ -202,3 +205,81 @@ def test_the_code_has_the_bits_of_the_installed_library(cache, monkeypatch):
     misfit, (other,) = executor.misfit_and_gradient(setup.problem, shots, models, observed)
     assert on_demand.entries()[0].equation == "acoustic"
     assert misfit == expected and np.array_equal(other.numpy(), gradient.numpy())
+
+
+def compilations(capfd) -> list[str]:
+    """Return the operations of each library that was compiled since the last call."""
+    return re.findall(r"compiling .*\(([a-z, ]+)\) with", capfd.readouterr().err)
+
+
+@pytest.fixture
+def any_scattering(cache, quick):
+    """Return (problem, shots, models, direction) of an equation that no library holds."""
+    setup = case(Sound)
+    return setup.problem, setup.shots, setup.models, [np.full_like(setup.models[0], 7.0)]
+
+
+def test_born_runs_are_compiled_when_they_are_first_asked_for(any_scattering, cache, capfd):
+    """A gradient compiles no Born run, and a Born run then only itself."""
+    *setup, direction = any_scattering
+    TorchExecutor("c").misfit_and_gradient(*setup, np.zeros(ReferenceExecutor().forward(*setup).shape))
+    assert compilations(capfd) == ["forward, adjoint"]
+    scattered = TorchExecutor("c").born(*setup, direction)
+    assert compilations(capfd) == ["born"]
+    assert record_error(scattered.numpy(), ReferenceExecutor().born(*setup, direction)) < 1e-12
+    assert sorted(entry.operations for entry in on_demand.entries()) == [["born"], ["forward", "adjoint"]]
+    on_demand.compiled.cache_clear()
+    TorchExecutor("c").born(*setup, direction)
+    assert not compilations(capfd)
+
+
+def test_jax_compiles_born_runs_for_tangents_and_not_for_gradients(any_scattering, capfd):
+    jax = pytest.importorskip("jax")
+    from sweep_jax import PropJax, shim
+
+    problem, shots, (vp,), (direction,) = any_scattering
+    if not shim.supports(problem.equation, 2, "cpu"):
+        pytest.skip(shim.supports(problem.equation, 2, "cpu").reason)
+    with jax.enable_x64(True):
+        solver = PropJax(**case(Sound).arguments, impl="c")
+
+        def energy(vp):
+            return (solver(shots.wavelet, shots.sources, shots.receivers, [vp]) ** 2).sum()
+
+        gradient = jax.jit(jax.grad(energy))(vp)
+        assert compilations(capfd) == ["forward, adjoint"]
+        _, slope = jax.jvp(energy, (vp,), (direction,))
+    assert compilations(capfd) == ["born"]
+    assert float(slope) == pytest.approx(float((gradient * direction).sum()), rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("operations", "absent"), [(on_demand.GRADIENT, ["born"]), (on_demand.BORN, ["forward", "adjoint"])]
+)
+def test_a_library_refuses_the_operations_that_it_was_compiled_without(any_scattering, operations, absent):
+    run = Run(case(Sound))
+    library = on_demand.compiled(Sound(), 2, "float64", "cpu", operations)
+    for operation in native.structs.OPERATIONS:
+        buffers = run.addresses(operation)
+        if operation in absent:
+            with pytest.raises(UnsupportedError, match="this library was compiled without it"):
+                library.call(operation, run.struct, buffers)
+        else:
+            library.call(operation, run.struct, buffers)
+
+
+def test_born_without_a_compiler_says_why(any_scattering, monkeypatch):
+    """The library of the gradient is in the cache; a machine without a compiler runs it."""
+    *setup, direction = any_scattering
+    executor = TorchExecutor("c")
+    executor.forward(*setup)
+
+    def gone(*_):
+        raise NativeError("the compiler is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(on_demand, "compile_library", gone)
+        executor.forward(*setup)
+        with pytest.raises(NativeError, match="Born runs of sound cannot be compiled: .* gone; use impl='eager'"):
+            executor.born(*setup, direction)
+    assert np.isfinite(executor.born(*setup, direction).numpy()).all()

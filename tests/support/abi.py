@@ -99,7 +99,8 @@ class Run:
         """Run an operation and check the guards."""
         buffers = self.addresses(operation) if buffers is None else buffers
         try:
-            self.library.call(operation, self.struct, buffers, **({"threads": self.threads} | options))
+            library = self.call.library_of(operation)
+            library.call(operation, self.struct, buffers, **({"threads": self.threads} | options))
         finally:
             touched = [name for name, buffer in self.buffers.items() if not buffer.intact()]
             assert not touched, f"the call wrote outside {touched}"

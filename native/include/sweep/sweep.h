@@ -35,7 +35,7 @@ enum sweep_status {
   SWEEP_BAD_CALL = 1,    /* a struct, size or buffer does not fit the problem */
   SWEEP_BAD_VALUE = 2,   /* a position is outside the grid, or a coefficient is outside its range or not finite */
   SWEEP_UNSTABLE = 3,    /* a coefficient is above sweep_problem.coefficient_limit */
-  SWEEP_UNSUPPORTED = 4, /* this library lacks the equation, dimension, dtype or role of a face */
+  SWEEP_UNSUPPORTED = 4, /* this library lacks the equation, operation, dimension, dtype or role of a face */
   SWEEP_CANCELLED = 5,   /* sweep_control.cancel was set */
   SWEEP_DEVICE = 6       /* the device is missing or failed */
 };

@@ -12,6 +12,12 @@
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
+// A library of one problem defines SWEEP_RUNS, with a bit for each sweep_operation that it can run.
+#if !defined(SWEEP_RUNS)
+#define SWEEP_RUNS ((1 << SWEEP_OPERATIONS) - 1)
+#endif
+constexpr bool has_run(int operation) { return SWEEP_RUNS >> operation & 1; }
+
 // Checks the sizes of all operations, so that all of them refuse the same problems.
 template <class Eq, int NDIM>
 int fits(const sweep_problem& p, const Plan<Eq, NDIM>& plan, const sweep_context* context) {
@@ -48,6 +54,8 @@ template <class Eq, class T, int NDIM, int HALF>
 struct Entry {
   using R = KernelContext<Eq, T, NDIM, HALF>;
   static int run(const sweep_problem& p, int operation, const sweep_buffer* buffers, const sweep_context* context) {
+    if (!has_run(operation))
+      return fail(context, SWEEP_UNSUPPORTED, "operation is %d; this library was compiled without it", operation);
     const Plan<typename Eq::Any, NDIM> plan(p);
     if (const int status = fits(p, plan, context)) return status;
     if (operation == SWEEP_ADJOINT && p.chunk < 1)
@@ -81,12 +89,17 @@ struct Entry {
     if (operation == SWEEP_BORN)
       if (const int status = with_ghosts(device, run, bound.values(BufferId::tangent_coefficients), scratch, p.earths))
         return status;
-    const int status = operation == SWEEP_FORWARD   ? device.execute(plan, forward(run, p, bound, scratch))
-                       : operation == SWEEP_ADJOINT ? device.execute(plan, adjoint(run, p, bound, scratch))
-                                                    : device.execute(plan, born(run, p, bound, scratch));
+    int status = SWEEP_OK;
+    if constexpr (has_run(SWEEP_FORWARD))
+      if (operation == SWEEP_FORWARD) status = device.execute(plan, forward(run, p, bound, scratch));
+    if constexpr (has_run(SWEEP_BORN))
+      if (operation == SWEEP_BORN) status = device.execute(plan, born(run, p, bound, scratch));
+    if constexpr (has_run(SWEEP_ADJOINT))
+      if (operation == SWEEP_ADJOINT) {
+        status = device.execute(plan, adjoint(run, p, bound, scratch));
+        if (!status) status = adjoint(run, p, bound, scratch).finish(device, p.earths);
+      }
     if (status) return status;
-    if (operation == SWEEP_ADJOINT)
-      if (const int finished = adjoint(run, p, bound, scratch).finish(device, p.earths)) return finished;
     const BufferSizes need(p, plan, operation);
     for (int b = 0; b < BufferId::count; ++b)
       if (roles[b].role[operation] == SWEEP_OUT && roles[b].type == SWEEP_VALUES)
