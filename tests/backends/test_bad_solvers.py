@@ -29,7 +29,7 @@ SOLVERS = {
     "order True": ({"equation": lambda: Acoustic(True)}, OptionError, "spatial_order is True"),
     "not an equation": ({"equation": "acoustic"}, OptionError, "equation is 'acoustic'; expected an equation such as"),
     "an equation's class": ({"equation": lambda: Acoustic}, OptionError, "expected an equation such as Acoustic"),
-    "one axis": ({"shape": (40,)}, ShapeError, r"shape is \(40,\); expected \(nz, nx\)"),
+    "no axis": ({"shape": ()}, ShapeError, r"shape is \(\); expected \(nz,\), \(nz, nx\) or \(nz, ny, nx\)"),
     "a number": ({"shape": 40}, ShapeError, "shape is 40; expected"),
     "four axes": ({"shape": (9, 9, 9, 9)}, ShapeError, r"shape is \(9, 9, 9, 9\)"),
     "float cells": ({"shape": (30.0, 40)}, ShapeError, r"shape is \(30.0, 40\); .* positive whole numbers"),

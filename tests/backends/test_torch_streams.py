@@ -45,6 +45,7 @@ def test_a_long_call_is_queued_by_its_caller_and_keeps_cached_arrays(monkeypatch
     monkeypatch.setattr(Task, "empty", lambda self, name: Cached())
     cached, cells = {name: Cached() for name in ("tables", "wavelet")}, [Cached(), Cached()]
     buffers = *(Buffer(name, (1,), "float32", "in") for name in cached), Buffer("record", (1,), "float32", "out")
+    monkeypatch.setattr(CompiledCall, "library_of", lambda self, operation: self.library)
     compiled = CompiledCall(library, None, None, None, {operation: buffers}, int(10 * LONG_CALL))
     plan = SimpleNamespace(history=NO_HISTORY, whole=lambda: compiled)
     Task(plan, cells, device, cached).run(operation)
