@@ -27,6 +27,7 @@ def test_law5_the_echo_is_below_the_target_that_chose_the_width(earth, wavelengt
 
 
 @pytest.mark.slow
+@pytest.mark.further  # as long as the measurement of the table
 @pytest.mark.parametrize(
     ("earth", "order", "layer"),
     [(name, *case) for name, earth in EARTHS.items() for case in earth.cases()],
