@@ -21,7 +21,7 @@ def on_two_hosts(folder, *command: str) -> subprocess.CompletedProcess:
     hosts.write_text("127.0.0.1 localhost\n10.77.0.1 host0\n10.77.0.2 host1\n")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     whole = [*UNSHARE, "bash", str(SCRIPTS / "two_hosts.sh"), str(hosts), *command]
-    return subprocess.run(whole, capture_output=True, text=True, env=environment, timeout=180)
+    return subprocess.run(whole, capture_output=True, text=True, env=environment, timeout=600)
 
 
 @pytest.fixture
