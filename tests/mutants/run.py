@@ -77,7 +77,8 @@ def build(tree: Path, libraries: Path, file: str) -> Path:
     if kind == "xla":
         headers = subprocess.check_output([sys.executable, tree / "cmake/xla_headers.py"], text=True)
         options = (f"-DSWEEP_JAXLIB={headers.strip()}",)
-    configure = ["cmake", "-S", tree / "native", "-B", into, f"-DSWEEP_LIBRARY={kind}", *options]
+    options = (f"-DSWEEP_LIBRARY={kind}", f"-DPython_EXECUTABLE={sys.executable}", *options)
+    configure = ["cmake", "-S", tree / "native", "-B", into, *options]
     for command in (configure, ["cmake", "--build", into, "--parallel", str(os.cpu_count())]):
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
