@@ -1,9 +1,8 @@
 """Warnings at the first call of a solver about values that are admissible but unlikely."""
 
-import math
 import sys
 import warnings
-from math import inf
+from math import ceil, inf
 
 import numpy as np
 
@@ -82,7 +81,7 @@ def too_fast(problem: Problem, models) -> str:
     return (
         f"pml_target_db is {problem.pml_target_db:g}, which layers keep for waves of at most pml_velocity, "
         f"{design:g} m/s; the fastest waves at the edges have {fastest:.4g} m/s: pass pml_velocity="
-        f"{math.ceil(fastest)}"
+        f"{ceil(fastest)}"
     )
 
 
