@@ -93,7 +93,8 @@ fwi-elastic: setup
 
 test: fast := --fast
 test test-all: lint
-	$(run) pytest -rs --durations=10 $(fast) --numprocesses auto --maxprocesses 8 --dist loadscope $(PYTEST)
+	$(run) pytest -rs --durations=10 $(fast) --numprocesses auto --maxprocesses 8 --dist loadscope \
+	  --no-loadscope-reorder $(PYTEST)
 
 lint: setup
 	$(run) ruff check

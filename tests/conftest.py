@@ -42,6 +42,25 @@ QUICK = (
     "--xla_cpu_parallel_codegen_split_count=1",
 )
 """Flags that cut the CPU time of XLA's compiler to a quarter; the programs run slower."""
+LONG = [
+    "test_memory_safety",
+    "test_plugins",
+    "test_site",
+    "test_field_line",
+    "test_build",
+    "test_sums",
+    "test_torch_ranks",
+    "test_fwi_scripts",
+    "test_fwi_elastic",
+    "test_cluster_scripts",
+    "test_two_hosts",
+    "test_jax_pmap",
+    "test_jax_parallel",
+    "test_cuda_further",
+    "test_cuda_kernels",
+    "test_cuda_staggered",
+]
+"""Files of few tests, each of which takes long."""
 LEFT_OUT = pytest.StashKey[collections.Counter]()
 CPU_SECONDS = pytest.StashKey[list[float]]()
 """CPU seconds of each process that ran tests."""
@@ -88,6 +107,9 @@ def pytest_collection_modifyitems(config, items):
     config.stash[LEFT_OUT].update(reasons.values())
     config.hook.pytest_deselected(items=[item for item in items if id(item) in reasons])
     items[:] = [item for item in items if id(item) not in reasons]
+    if hasattr(config, "workerinput"):  # a worker takes a file when it has ended another, and the last should be short
+        counts = collections.Counter(item.path for item in items)
+        items.sort(key=lambda item: (item.path.stem not in LONG, -counts[item.path]))
 
 
 def pytest_sessionstart(session):
