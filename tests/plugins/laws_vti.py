@@ -87,5 +87,5 @@ def test_the_equation_is_compiled_on_first_use(equation):
 def test_boundary_strips_equal_the_full_history(equation, name):
     setup = variant(name, equation)
     assert native.supports(equation(), setup.problem.grid.ndim, "cpu", strips=True)
-    for entry in entries("torch-c", "jax-c"):
-        strategies_agree(entry, setup, "boundary")
+    (entry,) = entries("torch-c")
+    strategies_agree(entry, setup, "boundary")
