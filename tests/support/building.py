@@ -34,8 +34,8 @@ def build(folder: Path, variant: str, kernels: str, builds: str, *flags: str, eq
 
 
 def emulated_cuda(folder: Path, equation: str) -> dict[str, str]:
-    """Build the emulated CUDA code of an equation, and return the environment in which it is the CPU library."""
-    flags = *EMULATED, "-DSWEEP_MOST_ORDERS=0"  # as in a build with nvcc
+    """Build the emulated CUDA code of an equation in float64; return the environment in which it is the CPU library."""
+    flags = *EMULATED, "-DSWEEP_MOST_ORDERS=0", "-DSWEEP_DTYPES=2"  # one loop for all orders, as in a build with nvcc
     library = build(folder, "cuda", "cuda/kernels.cu", "cuda/builds.cu", *flags, equations=(equation,))
     Path(library._name).rename(folder / "libsweep_cpu.so")
     return os.environ | {"SWEEP_NATIVE_DIR": str(folder)}
