@@ -93,10 +93,10 @@ def test_two_ranks_and_one_rank_agree(runs):
 
 @pytest.mark.slow  # test_fwi_scripts.py tests the same code without groups of parameters
 def test_a_resumed_run_equals_an_uninterrupted_one(runs, model, tmp_path):
-    launch("two ranks", model, tmp_path, 2)
-    launch("two ranks", model, tmp_path, 4, "--resume")
+    launch("alone", model, tmp_path, 2)
+    launch("alone", model, tmp_path, 4, "--resume")
     for name in NAMES:
-        whole, resumed = (np.load(path / f"inverted_{name}.npy") for path in (runs["two ranks"][0], tmp_path))
+        whole, resumed = (np.load(path / f"inverted_{name}.npy") for path in (runs["alone"][0], tmp_path))
         np.testing.assert_array_equal(resumed, whole)
 
 

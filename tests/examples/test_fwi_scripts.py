@@ -27,8 +27,9 @@ LAUNCH = {
     "torch alone": [sys.executable, str(TORCH), "--device", "cpu"],
     "jax": [sys.executable, str(JAX), "--devices", "2"],
 }
-LAST = re.compile(r"misfit from (\S+) to (\S+), model error from (\S+) to (\S+), (\S+) s/epoch\s*$")
+LAST = re.compile(r"misfit from (\S+) to (\S+), model error from (\S+) to (\S+), (\S+) s/epoch$", re.MULTILINE)
 FILES = {"ricker.png", "observed_data.png", "loss.png", "epoch_0000.png", "epoch_0002.png", "inverted_vp.npy"}
+PROFILE = {"trace.json", "profile.txt", "profile.png"}
 
 
 @pytest.fixture(scope="module")
@@ -51,17 +52,18 @@ def small(model, out, epochs):
 
 @pytest.fixture(scope="module")
 def runs(model, tmp_path_factory):
-    """Return (folder, last line) of a run of four epochs by each script."""
+    """Return (folder, last line, output) of a run of four epochs by each script, with a profile."""
     outcome = {}
     for which in LAUNCH:
         out = tmp_path_factory.mktemp(which.replace(" ", "_"))
-        outcome[which] = out, LAST.search(launch(which, *small(model, out, 4)))
+        output = launch(which, *small(model, out, 4), "--profile")
+        outcome[which] = out, LAST.search(output), output
     return outcome
 
 
 @pytest.mark.parametrize("which", LAUNCH)
 def test_the_misfit_and_the_model_error_fall(runs, which):
-    out, last = runs[which]
+    out, last, _ = runs[which]
     begin, end, error, better = map(float, last.groups()[:4])
     assert end < 0.7 * begin
     assert better < error
@@ -73,22 +75,27 @@ def test_the_misfit_and_the_model_error_fall(runs, which):
 
 
 def test_two_ranks_one_rank_and_jax_agree(runs):
-    ends = {which: float(last[2]) for which, (_, last) in runs.items()}
+    ends = {which: float(last[2]) for which, (_, last, _) in runs.items()}
     assert ends["torch alone"] == pytest.approx(ends["torch"], rel=1e-3)
     assert ends["jax"] == pytest.approx(ends["torch"], rel=1e-2)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("which", ["torch", "jax"])
-def test_a_resumed_run_equals_an_uninterrupted_one(runs, model, tmp_path, which):
-    launch(which, *small(model, tmp_path, 2))
-    launch(which, *small(model, tmp_path, 4), "--resume")
-    whole, resumed = (np.load(path / "inverted_vp.npy") for path in (runs[which][0], tmp_path))
-    np.testing.assert_array_equal(resumed, whole)
-    assert len((tmp_path / "history.jsonl").read_text().splitlines()) == 5
+def test_a_resumed_run_of_jax_equals_an_uninterrupted_one(runs, model, tmp_path):
+    launch("jax", *small(model, tmp_path, 2))
+    launch("jax", *small(model, tmp_path, 4), "--resume")
+    assert_same_run(runs["jax"][0], tmp_path)
 
 
-@pytest.mark.parametrize("which", ["torch", "jax"])
+def assert_same_run(whole, resumed):
+    """Check that a run without a profile has the bits and the files of one with it."""
+    models = (np.load(path / "inverted_vp.npy") for path in (whole, resumed))
+    np.testing.assert_array_equal(*models)
+    assert {path.name for path in resumed.iterdir()} == {path.name for path in whole.iterdir()} - PROFILE
+    assert len((resumed / "history.jsonl").read_text().splitlines()) == 5
+
+
+@pytest.mark.parametrize("which", ["torch alone", "jax"])
 def test_a_finished_run_is_not_overwritten(runs, model, which):
     out = runs[which][0]
     before = {path.name: path.read_bytes() for path in out.iterdir()}
@@ -102,13 +109,13 @@ def test_a_finished_run_is_not_overwritten(runs, model, which):
 
 
 @pytest.mark.parametrize(("which", "ranks"), [("torch", 2), ("jax", 1)])
-def test_a_profile_is_printed_and_written(model, tmp_path, which, ranks):
+def test_a_profile_is_printed_and_written(runs, which, ranks):
     """The devices of JAX are one rank."""
-    output = launch(which, *small(model, tmp_path, 1), "--profile")
-    profile = read_profile(tmp_path / "trace.json")
-    assert (tmp_path / "profile.txt").read_text().strip() in output
-    assert profile.size == ranks and profile.is_step.sum() == 2
-    assert (profile.mean[:, KINDS.index("backward")] > 0).all() and (tmp_path / "profile.png").exists()
+    out, _, output = runs[which]
+    profile = read_profile(out / "trace.json")
+    assert (out / "profile.txt").read_text().strip() in output
+    assert profile.size == ranks and profile.is_step.sum() == 4 * 2
+    assert (profile.mean[:, KINDS.index("backward")] > 0).all() and (out / "profile.png").exists()
 
 
 def test_a_killed_launch_is_resumed_to_the_same_bits(runs, model, tmp_path):
@@ -121,9 +128,7 @@ def test_a_killed_launch_is_resumed_to_the_same_bits(runs, model, tmp_path):
         launcher.kill()
         launcher.stdout.read()  # ends with the last worker
     launch("torch", *small(model, tmp_path, 4), "--resume")
-    whole, resumed = (np.load(path / "inverted_vp.npy") for path in (runs["torch"][0], tmp_path))
-    np.testing.assert_array_equal(resumed, whole)
-    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in runs["torch"][0].iterdir()}
+    assert_same_run(runs["torch"][0], tmp_path)
 
 
 def test_overwrite_starts_a_new_run(runs, model, tmp_path):
@@ -144,7 +149,7 @@ def test_the_water_is_unchanged(runs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("which", LAUNCH)
+@pytest.mark.parametrize("which", ["torch", "jax"])
 def test_a_store_gives_the_result_of_data_in_memory(runs, model, tmp_path, which):
     last = LAST.search(launch(which, *small(model, tmp_path, 4), "--observed", "store"))
     assert last.groups()[:4] == runs[which][1].groups()[:4]
@@ -167,37 +172,57 @@ def test_the_memory_option_is_used_and_reported(runs, model, tmp_path, which):
     assert float(LAST.search(output)[2]) == pytest.approx(float(runs[which][1][2]), rel=1e-2)
 
 
-def slow(*case):
-    return pytest.param(*case, marks=pytest.mark.slow)
+BAD_ARGUMENTS = [
+    (("--dh", "25"), "25"),
+    (("--resume",), "nothing to resume"),
+    (("--impl", "fast"), "--impl is 'fast'"),
+    (("--backend", "reference", "--impl", "c"), "--impl is c, but backend 'reference' chooses"),
+    (("--impl", "eager", "--memory", "boundary"), "needs impl='c', which runs backward in time"),
+    (("--backend", "reference"), "no gradient"),
+    (("--backend", "nobody"), "backend is 'nobody'; expected one of"),
+    (("--backend", "reference", "--impl", "fast"), "--impl is 'fast'"),
+    (("--physics", "thermal"), "--physics is 'thermal'"),
+    (("--resume", "--overwrite"), "give one of them"),
+    (("--batchsize", "0"), "--batchsize is 0"),
+]
+
+# Runs a script once for each list of arguments, as a command, and prints what ends each run: a status or a sentence.
+ONE_BY_ONE = """
+import json, runpy, sys
+script, ends = sys.argv[1], []
+for arguments in json.load(sys.stdin):
+    sys.argv = [script, *arguments]
+    try:
+        runpy.run_path(script, run_name="__main__")
+        ends.append("no error")
+    except SystemExit as end:
+        ends.append(end.code)
+print(json.dumps(ends))
+"""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--dh", 25), "25"),
-        (("--resume",), "nothing to resume"),
-        (("--impl", "fast"), "--impl is 'fast'"),
-        (("--backend", "reference", "--impl", "c"), "--impl is c, but backend 'reference' chooses"),
-        slow(("--impl", "eager", "--memory", "boundary"), "needs impl='c', which runs backward in time"),
-        slow(("--backend", "reference"), "no gradient"),
-        slow(("--backend", "nobody"), "backend is 'nobody'; expected one of"),
-        slow(("--backend", "reference", "--impl", "fast"), "--impl is 'fast'"),
-        slow(("--physics", "thermal"), "--physics is 'thermal'"),
-        slow(("--resume", "--overwrite"), "give one of them"),
-        slow(("--batchsize", 0), "--batchsize is 0"),
-    ],
-)
-def test_bad_arguments_give_one_sentence(model, tmp_path, arguments, message):
-    output = launch("torch alone", *small(model, tmp_path, 1), *arguments, ok=False)
-    assert message in output
-    assert "Traceback" not in output
-    assert {entry.name for entry in tmp_path.rglob("*") if entry.is_file()} <= {"run.lock"}
+@pytest.fixture(scope="module")
+def ends(model, tmp_path_factory):
+    """Return {arguments: (end, files of --out)} of runs with bad arguments, all in one process."""
+    folders = {words: tmp_path_factory.mktemp("bad") for words, _ in BAD_ARGUMENTS}
+    runs = [[*map(str, small(model, out, 1)), "--device", "cpu", *words] for words, out in folders.items()]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-c", ONE_BY_ONE, str(TORCH)]
+    done = subprocess.run(command, input=json.dumps(runs), capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    files = [{entry.name for entry in out.rglob("*") if entry.is_file()} for out in folders.values()]
+    return dict(zip(folders, zip(json.loads(done.stdout.splitlines()[-1]), files, strict=True), strict=True))
 
 
-@pytest.mark.parametrize("which", ["torch alone", "jax"])
-def test_a_start_that_fits_the_data_is_refused(model, tmp_path, which):
+@pytest.mark.parametrize(("arguments", "message"), BAD_ARGUMENTS)
+def test_bad_arguments_give_one_sentence(ends, arguments, message):
+    end, files = ends[arguments]
+    assert message in end and "\n" not in end and files <= {"run.lock"}
+
+
+def test_a_start_that_fits_the_data_is_refused(model, tmp_path):
     np.save(tmp_path / "true.npy", read_prepared(model).true)
-    output = launch(which, *small(model, tmp_path / "out", 1), "--init", tmp_path / "true.npy", ok=False)
+    output = launch("torch alone", *small(model, tmp_path / "out", 1), "--init", tmp_path / "true.npy", ok=False)
     assert (
         "DomainError: the misfit at the start is 0.0: the start fits the data" in output and "Traceback" not in output
     )
