@@ -65,7 +65,7 @@ pips = $(watch) $(run) pip $(1) >>$(log) 2>&1; status=$$?; $(unwatch) [ $$status
 help:
 	@echo 'make fwi    set up, then invert Marmousi on $(RANKS) processes (RANKS=1 FWI="...": other arguments)'
 	@echo 'make fwi-elastic  the same for vp, vs and rho, with Marmousi-II at 25 m if SWEEP_DATA has it (FWI_ELASTIC="...")'
-	@echo 'make test   set up, then ruff, mypy, clang-format and the tests, in 10 to 45 minutes (PYTEST="-k name": some of them)'
+	@echo 'make test   set up, then ruff, mypy, clang-format and the tests, in 10 to 40 minutes (PYTEST="-k name": some of them)'
 	@echo 'make test-all  the same with slow tests and tests that partly repeat others: at least twice as long'
 	@echo 'make format  format Python and C++ as make test requires'
 	@echo 'make bench  set up, then time SWEEP beside its peers (BENCH="...": arguments of benchmarks/)'
