@@ -35,7 +35,8 @@ PLACES = ("sources", "receivers")
 
 
 def case_of(name, equation):
-    return runs(variant(name, equation))
+    """Return a case of a variant; in 3-D a wave crosses the model in fewer steps."""
+    return runs(variant(name, equation, nt=24 if "3-D" in name else 40))
 
 
 def waves_of(example):
@@ -310,12 +311,15 @@ def test_snapshots_equal_the_reference(entry, every, name, equation):
         pytest.skip("JAX compiles for seconds whenever a problem is new")
     setup = case_of(name, equation)
     fields = [f.name for f in waves_of(setup)]
+    every = min(every, setup.shots.wavelet.shape[-1] - 1)
     request = Snapshots(fields, every=every, region=((0, 8), *((2, n - 3) for n in setup.models[0].shape[1:])))
     expected = ReferenceExecutor().snapshots(setup.problem, setup.shots, setup.models, request)
     record, snapshots = snapshots_of(entry, setup, request)
     assert list(snapshots) == list(fields)
     for field, values in expected.items():
-        assert snapshots[field].shape == values.shape and values.shape[1] == len(request.times(40, setup.problem.dt))
+        assert snapshots[field].shape == values.shape and values.shape[1] == len(
+            request.times(setup.shots.wavelet.shape[-1], setup.problem.dt)
+        )
         assert error(snapshots[field], values) < 1e-12
     assert error(record, reference_record(setup)) < 1e-12
 
