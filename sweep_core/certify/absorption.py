@@ -32,7 +32,7 @@ def absorption(executor, part: Excerpt) -> Finding:
         There is nothing to measure.
     """
     problem, equation = part.problem, part.problem.equation
-    axes = zip(problem.pml, problem.grid.spacing, problem.cpml.types(equation), strict=True)
+    axes = zip(problem.pml, problem.grid.spacing, problem.cpml.types, strict=True)
     layers = [(w, h, layer_type) for pair, h, layer_type in axes for w in pair if w]
     frequency = energy_below(part.signals, problem.dt, 0.5)
     if not layers or not frequency or min(problem.grid.ndim, 2) not in equation.ndims:

@@ -52,7 +52,7 @@ def coefficients_of(problem, models, earths: int, xp, hold, array=np.asarray) ->
     coefficients = problem.equation.coefficients(NodeAverages(problem, xp), *extended)
     # torch broadcasts no numbers
     arrays = [c + xp.zeros_like(extended[0]) if isinstance(c, int | float) else c for c in coefficients]
-    if any(problem.cpml.multiaxial):
+    if problem.cpml.damps_any_field:
         arrays = [
             c if isinstance(number, int | float) else _damped(problem, array, name, c)
             for name, c, number in zip(problem.coefficient_names, arrays, coefficients, strict=True)
@@ -95,7 +95,7 @@ class Ops:
             (self._profile(n.half.decay, axis, dtype), self._profile(n.half.gain, axis, dtype))
             for axis, n in enumerate(numbers)
         ]
-        damped = problem.fields if any(problem.cpml.multiaxial) else ()
+        damped = problem.fields if problem.cpml.damps_any_field else ()
         self._damping = {
             field: [self.array(factor, dtype) for factor in damping_of(problem, field)] for field in damped
         }

@@ -84,7 +84,7 @@ def damping_of(problem, field: Field) -> list[np.ndarray]:
     """Return the factors of a field in a step in multi-axial layers: one for each axis with such layers."""
     ndim, factors = problem.grid.ndim, []
     for axis in range(ndim):
-        if problem.cpml.multiaxial[axis]:
+        if problem.cpml.damps_fields(axis):
             profile = _profiles(problem, axis, _between(problem, axis, field)).damping
             factors.append(profile.reshape(-1, *(1,) * (ndim - 1 - axis)))
     return factors

@@ -90,7 +90,7 @@ def grows(problem: Problem) -> str:
     ndim = problem.grid.ndim
     usual = layer_types(None, problem.equation, ndim, problem.free_surface)
     strength = known_types(problem.equation).index
-    layers = zip(usual, problem.cpml.types(problem.equation), problem.pml, strict=True)
+    layers = zip(usual, problem.cpml.types, problem.pml, strict=True)
     if not any(strength(asked) < strength(own) and any(cells) for own, asked, cells in layers):
         return ""
     return (

@@ -404,9 +404,8 @@ class Propagator(OfArrays[A]):
             name = self.problem.equation.name
             details += f"; all rows are kept: {name} cannot compute coefficients for a subset of rows"
         if self.problem.pml_target_db is not None:
-            layers = self.problem.cpml.types(self.problem.equation)
             order, target = self.problem.equation.spatial_order, self.problem.pml_target_db
-            details += f"; {described(self.problem.pml, target, layers, order)}"
+            details += f"; {described(self.problem.pml, target, self.problem.cpml.types, order)}"
         return f"impl={impl!r}: {reason}; gradients with {self.problem.memory}{details}"
 
     def estimate(

@@ -107,6 +107,9 @@ class CPML:
     ----------
     width : ((int, int), ...)
         Cells at the low and high face of each axis.
+    types : (str, ...)
+        Type of the layers of each axis. ``"mpmls"`` and ``"sponge"`` damp every field. A sponge does nothing else: d is
+        zero, and waves decay in any medium.
     velocity : float
         The wave speed that the damping is designed for, m/s.
     freq : float
@@ -117,30 +120,26 @@ class CPML:
     power : int
         n: what reflects least. Differences see where a profile of n = 2 begins: staggered ones leave 20 to 40 dB less
         with 4, those of the regular grid 5 to 15 dB less with 3.
-    multiaxial : (bool, ...)
-        The axes whose layers damp every field: multi-axial ones and sponges; none by default.
-    sponge : (bool, ...)
-        The axes among them whose layers do nothing else: d is zero, and waves decay in any medium.
 
     R follows the width: 10^-(decades (width / 20)^0.75), no less than 1e-16. A smaller one damps grazing waves better,
     but by a profile so steep that differences reflect from it (docs/explanation/pml.md has figures).
     """
 
     width: tuple[tuple[int, int], ...]
+    types: tuple[str, ...]
     velocity: float = attrs.field(default=3000.0, converter=float, validator=_in_range)
     freq: float = attrs.field(default=5.0, converter=float, validator=_in_range)
     decades: float = 8.0
     power: int = 2
-    multiaxial: tuple[bool, ...] = (False, False, False)
-    sponge: tuple[bool, ...] = (False, False, False)
 
-    def types(self, equation) -> tuple[str, ...]:
-        """Return the type of the layers of each axis, as a call states them."""
-        known = known_types(equation)
-        return tuple(
-            known[int(damps) + int(sponge)]
-            for damps, sponge, _ in zip(self.multiaxial, self.sponge, self.width, strict=False)
-        )
+    def damps_fields(self, axis: int) -> bool:
+        """Return True if the layers of an axis damp every field."""
+        return self.types[axis] in ("mpmls", "sponge")
+
+    @property
+    def damps_any_field(self) -> bool:
+        """True if the layers of some axis damp every field."""
+        return any(map(self.damps_fields, range(len(self.types))))
 
     def reflection(self, width: int) -> float:
         """Return the target of the reflection at normal incidence for a layer of so many cells."""
@@ -157,14 +156,14 @@ class CPML:
         """
         decay, gain, damping = np.zeros(cells), np.zeros(cells), np.ones(cells)
         low, high = self.width[axis]
-        power, sponge_power = MULTIAXIAL_POWERS if self.multiaxial[axis] else (self.power, None)
+        power, sponge_power = MULTIAXIAL_POWERS if self.types[axis] == "mpmls" else (self.power, None)
         at = np.arange(cells) + shift
         for width, depth in ((low, low - at), (high, at - (cells - 1 - high))):
             if width == 0:
                 continue
             inside = depth > 0
             depth = depth[inside] / width
-            if self.sponge[axis]:
+            if self.types[axis] == "sponge":
                 g = self._strength(SPONGE_POWER, SPONGE_REFLECTION, width * spacing) * depth**SPONGE_POWER
                 damping[inside] = np.exp(-np.minimum(g * dt, MOST_DAMPING))
                 continue

@@ -108,7 +108,7 @@ def _run_once(equation, ndim):
         raise OptionError(
             f"{equation.name} has no field in {ndim} dimensions; expected one, because ndims is {equation.ndims}"
         )
-    cpml = CPML(((0, 0),) * ndim, decades=equation.pml_decades, power=equation.pml_power)
+    cpml = CPML(((0, 0),) * ndim, (equation.pml_type,) * ndim, decades=equation.pml_decades, power=equation.pml_power)
     first = (fields[0],)
     problem = Problem(equation, make_grid(shape, 10.0), 1e-3, first, first, cpml, MemoryOptions())
     with np.errstate(all="ignore"):

@@ -153,10 +153,9 @@ def make_problem(
     chosen_pml = {k: v for k, v in numbers.items() if v is not None}
     cpml = CPML(
         cpml_width,
+        types,
         decades=equation.pml_decades,
         power=equation.pml_power,
-        multiaxial=tuple(name in ("mpmls", "sponge") for name in types),
-        sponge=tuple(name == "sponge" for name in types),
         **chosen_pml,
     )
     return Problem(
