@@ -17,8 +17,11 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   static constexpr Tables table = Forward::table;
   static constexpr bool is_second_order = Forward::is_second_order;
 
-  // Filter memories that the adjoint of second order has beside its memory variables: one for each modulus.
-  static constexpr int filters = is_second_order ? table.moduli : 0;
+  static constexpr bool is_coupled = Forward::is_coupled;
+
+  // Filter memories that the adjoint of second order has beside its memory variables: one for each modulus, or for each
+  // rate of a coupled system.
+  static constexpr int filters = is_coupled ? table.rates : is_second_order ? table.moduli : 0;
 
   // The transpose of all operators that read the fields of a stage. At the nodes of these fields it updates the adjoint
   // field f', the adjoint rates e' (multiples of f' that the stages before differentiate), and the images f' e.
@@ -35,7 +38,10 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   // Adds a residual to the adjoint field, after the cells of its stage have been computed.
   template <int STAGE>
   SWEEP_HD static void inject_adjoint(const View& v, const Cell& c, int field, Value amount, Value* filter_memory) {
-    if constexpr (is_second_order) {
+    if constexpr (is_coupled) {
+      inject_coupled(v, c, field, amount, filter_memory);
+      return;
+    } else if constexpr (is_second_order) {
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
         constexpr int f = decltype(index)::value, own_coefficient = table.modulus[table.source_modulus(f)].coefficient;
         if (f != field) return;
@@ -72,6 +78,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   // True if a modulus multiplies sources that history_rates does not contain.
   template <int STAGE>
   static constexpr bool correlates_sources =
+      !is_second_order &&
       table.any_of_stage(STAGE, [](int f) { return table.history_index[f] < 0 && table.source_modulus(f) >= 0; });
   SWEEP_HD static void correlate_source(const View& v, const Cell& c, int field, Value amount) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
@@ -105,6 +112,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
 
   // d misfit / d coefficient of one cell from its image; the coefficients of the cell are `cells` elements apart.
   SWEEP_HD static Value gradient(int c, const Value* coefficient, ptrdiff_t cells, Value image) {
+    if constexpr (is_coupled) return image;
     if constexpr (is_second_order) {
       for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
         constexpr Modulus m = table.modulus[decltype(index)::value];
@@ -293,6 +301,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     Forward::template compute_rates<V, 1>(v, c, v.now, v.field, v.memory, where, e);
     Forward::template apply_moduli<V, 1>(v.coefficient, v, c, e, change);
     Forward::template advance<V, 1>(v.field, v.now, v, c, where, change);
+    if constexpr (is_coupled) return image_coupled<V>(v, c, where, e);
     for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
       constexpr int i = decltype(index)::value;
       constexpr Modulus m = table.modulus[i];
@@ -310,6 +319,63 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
       }
     });
   }
+  // The adjoint state of a coupled system is the field, S C nu, and nu itself, which C need not determine: the second
+  // sum over time of S^-1 times the rates. Behind both levels of the fields are the first sums, then nu. An image is nu
+  // times the rates of the forward step, which the history holds.
+  template <class V, class Where>
+  SWEEP_HD static void image_coupled(const View& v, const Cell& c, Where where, const V* e) {
+    V nu[table.rates];
+    for_axes<table.rates>([&](auto index) SWEEP_INLINE {
+      constexpr int r = decltype(index)::value, f = Forward::field_of_rate(r);
+      V y = e[r];
+      for_axes<NDIM>([&](auto axis) SWEEP_INLINE {
+        constexpr int a = decltype(axis)::value;
+        if (where.has(a)) y = unstretch_axis<V, a>(v, c, v.memory + v.slab(a, table.memories + r, c), y);
+      });
+      if (where.near_surface() && c.i[0] == 0) y = broadcast<V>(Value(0));
+      Value *const sum = v.adjoint + v.at(first_sum(f), c), *const second_sum = v.adjoint + v.at(adjoint_state(f), c);
+      prefetch_next_row<V>(v.layout.field, sum);
+      prefetch_next_row<V>(v.layout.field, second_sum);
+      y = load<V>(sum) + y;
+      store(sum, y);
+      nu[f] = load<V>(second_sum) + y;
+      store(second_sum, nu[f]);
+    });
+    if (!v.is_imaged(c)) return;
+    for_axes<table.coefficients>([&](auto index) SWEEP_INLINE {
+      constexpr int k = decltype(index)::value;
+      Value* const to = v.image + v.at(k, c);
+      prefetch_next_row<V>(v.layout.field, to);
+      V sum = broadcast<V>(Value(0));
+      for_axes<table.moduli>([&](auto inner) SWEEP_INLINE {
+        constexpr Modulus m = table.modulus[decltype(inner)::value];
+        if constexpr (m.coefficient == k) {
+          const Value* const rate = v.slot + v.slot_at(table.history_index_of_rate[m.rate], c);
+          prefetch_next_row<V>(v.layout.field, rate);
+          sum = sum + nu[m.target] * load<V>(rate);
+        }
+      });
+      store(to, load<V>(to) + broadcast<V>(v.steps_per_image) * sum);
+    });
+  }
+  // Adds a residual to nu of a field, and S times the residual to the fields that the rate of the field changes.
+  SWEEP_HD static void inject_coupled(const View& v, const Cell& c, int field, Value amount, Value* filter_memory) {
+    const Value stretched = stretch(v, c, filter_memory, amount);
+    Forward::each_coupled(field, [&](auto target, auto coefficient, auto) SWEEP_INLINE {
+      v.field[v.at(decltype(target)::value, c)] += v.coefficient[v.at(decltype(coefficient)::value, c)] * stretched;
+    });
+    v.adjoint[v.at(first_sum(field), c)] += amount;
+    v.adjoint[v.at(adjoint_state(field), c)] += amount;
+    if (!v.is_imaged(c)) return;
+    for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
+      constexpr Modulus m = table.modulus[decltype(index)::value];
+      constexpr int place = table.history_index_of_rate[m.rate];
+      if (m.target == field)
+        v.image[v.at(m.coefficient, c)] += v.steps_per_image * amount * v.slot[v.slot_at(place, c)];
+    });
+  }
+  SWEEP_HD static constexpr int first_sum(int field) { return 2 * table.fields + field; }
+  SWEEP_HD static constexpr int adjoint_state(int field) { return 3 * table.fields + field; }
   // Solves (1 + P) y = g for y: a filter with a memory of one number.
   template <class V, int A>
   SWEEP_HD static V unstretch_axis(const View& v, const Cell& c, Value* filter_memory, V g) {
