@@ -1,6 +1,6 @@
 // The adjoint step of a cell, derived from the tables of an equation. For first order in time the step is each stage
 // transposed, in reverse order. For second order a step is its own adjoint. The pages
-// adjoint-staggered.md and adjoint.md of docs/explanation derive both.
+// adjoint-staggered.md, adjoint.md and adjoint-coupled.md of docs/explanation derive them.
 #ifndef SWEEP_KERNEL_ADJOINT_H
 #define SWEEP_KERNEL_ADJOINT_H
 

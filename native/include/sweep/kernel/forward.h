@@ -125,7 +125,7 @@ struct ForwardStep {
     if constexpr (is_coupled) {
       each_coupled(field, [&](auto target, auto coefficient, auto) SWEEP_INLINE {
         const ptrdiff_t at = v.at(decltype(coefficient)::value, c);
-        v.scattered[v.at(decltype(target)::value, c)] += v.coefficient[at] * varied + v.tangent[at] * amount;
+        v.scattered[v.at(decltype(target)::value, c)] += v.tangent[at] * amount + v.coefficient[at] * varied;
       });
       return;
     }
