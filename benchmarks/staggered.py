@@ -15,6 +15,7 @@ import torch
 from sweep_core import (
     AcousticVariableDensity,
     AcousticVTI,
+    AcousticVTISecondOrder,
     Elastic,
     ElasticVTI,
     Equation,
@@ -27,6 +28,7 @@ from sweep_torch import PropTorch
 from .timing import Job, alternate, everywhere, ratio
 
 DH, DT, FREQ = 5.0, 0.0005, 15.0
+VTI = AcousticVTI, AcousticVTISecondOrder
 SOURCES = ("p", "ph", "sxx", "syy", "szz")
 EARTH = {"vp": 3000.0, "vs": 1700.0, "rho": 2000.0, "epsilon": 0.15, "delta": 0.05, "gamma": 0.1, "Q": 50.0}
 
@@ -66,6 +68,8 @@ FURTHER = [
     Case(equation, (500, 500), 1500)
     for equation in (
         AcousticVTI(4, has_density=True),
+        AcousticVTI(4),
+        AcousticVTISecondOrder(4),
         ElasticVTI(4),
         ViscoAcoustic(4, mechanisms=1, reference_frequency=FREQ),
     )
@@ -93,6 +97,8 @@ class Sweep(Side):
         wavelet, self.source, self.receivers, models = case.arrays()
         self.models = [m.to(device) for m in models]
         normal = [f.name for f in case.equation.fields_in(len(case.shape)) if f.name in SOURCES]
+        if isinstance(case.equation, AcousticVTISecondOrder):  # one source, of the rate of the injected volume
+            normal, wavelet = ["p"], np.diff(wavelet, prepend=wavelet[:1]) / np.float32(DT)
         self.solver = PropTorch(
             case.equation, case.shape, DH, DT, dev=device, source_type=normal, receiver_type=["p"],
              pml_freq=FREQ / 2, impl="c", memory=MemoryOptions(strategy),
@@ -115,7 +121,7 @@ class Deepwave(Side):
         record, rates = "p", {"pressure_rate": 1.0}
         if isinstance(self.equation, AcousticVariableDensity):
             rates = {"volume_rate": 1.0}
-        elif isinstance(self.equation, AcousticVTI):  # an injected volume acts on each stress by its own modulus
+        elif isinstance(self.equation, VTI):  # an injected volume acts on each stress by its own modulus
             record, rates = "sigma_v", {"sigma_v": 1.0, "sigma_h": (1 + 2 * EARTH["delta"]) ** 0.5}
         survey = {f"receiver_locations_{record}": torch.from_numpy(receivers[None, :, ::-1].copy())}
         for rate, factor in rates.items():
@@ -138,8 +144,8 @@ class Deepwave(Side):
             relaxation = self.equation.relaxation
             relaxed = relaxation.stiffening(FREQ, q) * (1 - sum(relaxation.fractions(q)))
             return deepwave.viscoacoustic, (vp * relaxed**0.5, rho, q), {"q_freq": FREQ}
-        if isinstance(self.equation, AcousticVTI):
-            epsilon, delta, rho = models
+        if isinstance(self.equation, VTI):
+            epsilon, delta, rho = (*models, torch.ones_like(vp))[:3]
             kappa = rho * vp**2
             stiffnesses = (1 + 2 * epsilon) * kappa, (1 + 2 * delta) ** 0.5 * kappa, kappa
             return deepwave.acoustic_vti, (*stiffnesses, 1 / rho), {}

@@ -33,8 +33,9 @@ TASKS = (
     Task("solvers", "Solvers", "Model shots and differentiate through them.", USERS,
          "PropTorch PropJax empty_pool Snapshots ricker sampled"),
     Task("wave-equations", "Wave equations", "Choose the physics.", USERS,
-         "Acoustic AcousticVariableDensity AcousticVTI AcousticTTI AcousticBorn Elastic ElasticVTI ElasticOrthorhombic "
-         "ElasticTTI ElasticLame ElasticImpedance ElasticLogarithm SH ViscoAcoustic ViscoElastic ViscoElasticVTI "
+         "Acoustic AcousticVariableDensity AcousticVTI AcousticVTISecondOrder AcousticTTI AcousticBorn "
+         "Elastic ElasticVTI ElasticOrthorhombic ElasticTTI ElasticLame ElasticImpedance ElasticLogarithm SH "
+         "ViscoAcoustic ViscoElastic ViscoElasticVTI "
          "equations",
          "sweep_core.numerics"),
     Task("memory", "Memory of gradients", "Choose how a gradient remembers the forward run.", USERS,

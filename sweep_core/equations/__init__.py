@@ -5,6 +5,7 @@ from .acoustic_born import AcousticBorn
 from .acoustic_tti import AcousticTTI
 from .acoustic_variable_density import AcousticVariableDensity
 from .acoustic_vti import AcousticVTI
+from .acoustic_vti_second_order import AcousticVTISecondOrder
 from .elastic import Elastic
 from .elastic_orthorhombic import ElasticOrthorhombic
 from .elastic_parameters import ElasticImpedance, ElasticLame, ElasticLogarithm
@@ -20,6 +21,7 @@ BROUGHT = (
     AcousticBorn,
     AcousticTTI,
     AcousticVTI,
+    AcousticVTISecondOrder,
     AcousticVariableDensity,
     Elastic,
     ElasticOrthorhombic,
@@ -38,6 +40,7 @@ __all__ = [
     "AcousticBorn",
     "AcousticTTI",
     "AcousticVTI",
+    "AcousticVTISecondOrder",
     "AcousticVariableDensity",
     "Elastic",
     "ElasticImpedance",

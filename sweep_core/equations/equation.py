@@ -201,6 +201,14 @@ class Equation(ABC):
         """
 
     @property
+    def drives_rates(self) -> bool:
+        """True if a source adds to the rate of its field, and so to all fields that this rate changes.
+
+        :meth:`source_coefficient` then multiplies the part of the field itself.
+        """
+        return False
+
+    @property
     def pml_decades(self) -> float:
         """Decades of the target of a PML's reflection at normal incidence, for 20 cells."""
         return 2 + 1.5 * self.spatial_order

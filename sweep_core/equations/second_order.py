@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from ..errors import OptionError
+from .coupling import check_coupling
 from .equation import Field
 from .terms import Contribution, DerivativeSum, TableEquation
 
@@ -27,6 +28,10 @@ class SecondOrderEquation(TableEquation):
     A subclass states `rates`, `moduli` and `source_coefficients`. Each field grows by its own second differences,
     through one modulus, whose coefficient multiplies its sources too, and by its own change; or the first use raises an
     OptionError.
+
+    Fields may be coupled: the rate of field f changes field g by the coefficient C_gf, a symmetric matrix in each cell.
+    A source then adds to the rate of its field, u_g[k+1] = 2 u_g[k] - u_g[k-1] + sum over f of C_gf (e_f + source_f). C
+    need not have an inverse.
     """
 
     levels: ClassVar[int] = 2
@@ -35,6 +40,9 @@ class SecondOrderEquation(TableEquation):
 
     def check_modulus(self, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
         """Check that the step is symmetric, so that the adjoint is the step itself."""
+        if self.drives_rates:
+            check_coupling(self, modulus, rate, fields)
+            return
         target, field = modulus.target, fields[modulus.target]
         others = [m for m in self.moduli if m is not modulus and m.rate == modulus.rate]
         wrong = [name for _, name in rate.terms if name != target]
@@ -60,6 +68,12 @@ class SecondOrderEquation(TableEquation):
                 f"{self.name}: source_coefficients[{target!r}] is {source!r}; expected the coefficient of its D2 and "
                 "of no other rate"
             )
+
+    @property
+    def drives_rates(self) -> bool:
+        """True if fields are coupled: second differences of one change another."""
+        read = {rate.name: {field for _, field in rate.terms} for rate in self.rates if rate.operator == "D2"}
+        return any(read.get(m.rate, {m.target}) - {m.target} for m in self.moduli)
 
     @property
     def pml_decades(self) -> float:

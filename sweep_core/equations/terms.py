@@ -210,6 +210,11 @@ class TableEquation(Equation):
         for stage in self.stages(ops.ndim):
             used = {m.rate for m in moduli for f in stage if m.target == f.name}
             rates = {r.name: self._rate(ops, new, r) for r in self.rates_in(ops.ndim) if r.name in used}
+            if self.drives_rates:
+                fields = {f.name: f for f in stage}
+                for rate in self.rates_in(ops.ndim):
+                    field = fields[rate.terms[0][1]]
+                    rates[rate.name] = inject(field.name, ops.off_surface(field, rates[rate.name]))
             for field in stage:
                 name = field.name
                 parts = (
@@ -217,14 +222,15 @@ class TableEquation(Equation):
                     for m in moduli
                     if m.target == name
                 )
-                change = ops.off_surface(field, sum(parts))
+                change = sum(parts) if self.drives_rates else ops.off_surface(field, sum(parts))
                 if field.order == 0:
                     new[name] = change
                 elif field.order == 1:
                     new[name] = inject(name, ops.damped(field, new[name]) + change)
                 else:
                     old, new[f"{name}_old"] = new[f"{name}_old"], new[name]
-                    new[name] = inject(name, 2 * new[name] - old + change)
+                    advanced = 2 * new[name] - old + change
+                    new[name] = advanced if self.drives_rates else inject(name, advanced)
         return {name: new[name] for name in state}
 
     def _rate(self, ops, state, rate):

@@ -4,7 +4,7 @@ from typing import Any
 
 import attrs
 
-from .equation import Parameter
+from .equation import Equation, Parameter
 from .optional_density import OptionalDensity
 
 ANISOTROPY = (
@@ -14,12 +14,8 @@ ANISOTROPY = (
 
 
 @attrs.frozen
-class ThomsenFluid(OptionalDensity):
-    """Base of equations with vp along an axis, and the epsilon and delta of Thomsen (1986, Geophysics 51)."""
-
-    @property
-    def own_parameters(self) -> tuple[Parameter, ...]:
-        return ANISOTROPY
+class Thomsen(Equation):
+    """The fastest wave and the admissible models of equations with vp along an axis, epsilon and delta."""
 
     def speed(self, vp: Any, epsilon: Any, delta: Any, *others: Any) -> Any:
         return vp * (1 + epsilon + abs(epsilon)) ** 0.5
@@ -30,3 +26,12 @@ class ThomsenFluid(OptionalDensity):
 
     def fits(self, vp: Any, epsilon: Any, delta: Any, *others: Any) -> Any:
         return epsilon >= delta
+
+
+@attrs.frozen
+class ThomsenFluid(Thomsen, OptionalDensity):
+    """Base of equations with vp along an axis, and the epsilon and delta of Thomsen (1986, Geophysics 51)."""
+
+    @property
+    def own_parameters(self) -> tuple[Parameter, ...]:
+        return ANISOTROPY

@@ -45,13 +45,17 @@ class EagerRun:
         """Return the factor of a sample at each cell that it is added to, (nshots, nsrc, taps)."""
         problem, dtype = self.problem, points.weights.dtype
         weights, name = source_weights(problem, points, lambda values: self.ops.array(values, dtype))
+        divides = problem.equation.drives_rates
+        if divides:  # a rate is multiplied in the step, so an increment is divided here
+            name = None if name else problem.equation.source_coefficient(points.field)
         if name is None:
             return weights
         if name in problem.constants:
             return weights * problem.constants[name]
         cells = points.cells.reshape(points.cells.shape[0], -1)
         factor = self.ops.take(self.coefficients[problem.coefficient_names.index(name)], cells)
-        return weights * factor.reshape(weights.shape)
+        factor = factor.reshape(weights.shape)
+        return weights / factor if divides else weights * factor
 
     def start(self) -> dict[str, Array]:
         """Return the state at rest."""

@@ -23,7 +23,7 @@ SWEEP_SOLVER: dict[str, str] = {
 }
 """Advice for options of sweep-solver, by name."""
 
-LOWER = {"bfloat16": 5e-3, "float16": 2e-3, "int8": 2e-2}
+LOWER = {"bfloat16": 8e-3, "float16": 2e-3, "int8": 2e-2}
 """Precisions of a history alone, and the error of a gradient with such a history over the gradient's maximum.
 
 In the last two, 64 values share a scale, so that weak waves keep their precision.

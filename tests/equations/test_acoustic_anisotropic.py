@@ -1,12 +1,20 @@
 """Acoustic waves about an axis of symmetry: phase speeds, limits, gradients, reciprocity and late growth."""
 
-import warnings
-
 import attrs
 import numpy as np
 import pytest
-from dispersion_relation import frequencies
-from laws import executors, numpy_of
+from anisotropic_fluids import (
+    DELTA,
+    DH,
+    EPSILON,
+    LONG_RUNS,
+    VP,
+    christoffel_speed,
+    late_amplitudes,
+    layers,
+    measured_speed,
+)
+from laws import executors
 
 import sweep_core as sweep
 from sweep_core import AcousticTTI, AcousticVariableDensity, AcousticVTI, OptionError, Shots, make_problem, ricker
@@ -15,14 +23,8 @@ from sweep_core.execution.input_warnings import grows
 from sweep_core.testing import laws
 from sweep_core.testing.cases import case, variant
 
-VP, EPSILON, DELTA = 3000.0, 0.25, 0.1
-CELLS, DH = 8, 10.0
 reference = sweep.backend("reference")
 torch_eager = executors("torch-eager")
-STEPS = [
-    *(pytest.param(*entry.values, 1500, id="1500") for entry in executors("reference")),
-    *(pytest.param(*entry.values, 20_000, id="20000", marks=pytest.mark.slow) for entry in executors("torch-c")),
-]
 
 
 def with_density(spatial_order=4):
@@ -31,23 +33,6 @@ def with_density(spatial_order=4):
 
 def with_azimuth(spatial_order=4):
     return AcousticTTI(spatial_order, has_density=True, has_azimuth=True)
-
-
-def christoffel_speed(angle) -> float:
-    """Return the phase speed (m/s) of P waves at an angle from the axis, from the eigenvalues of a stiffness.
-
-    The stiffness has c11 = (1 + 2 epsilon) c33, c13^2 = (1 + 2 delta) c33^2 and no shear modulus.
-    """
-    c11, c13 = (1 + 2 * EPSILON) * VP**2, np.sqrt(1 + 2 * DELTA) * VP**2
-    x, z = np.sin(angle), np.cos(angle)
-    christoffel = np.array([[c11 * x * x, c13 * x * z], [c13 * x * z, VP**2 * z * z]])
-    return float(np.sqrt(np.linalg.eigvalsh(christoffel)[-1]))
-
-
-def measured_speed(equation, models, angle, ndim=2) -> float:
-    """Return the phase speed (m/s) of the step at eight cells per wavelength; the time step is small."""
-    wavenumber = 2 * np.pi / (CELLS * DH)
-    return frequencies(equation, models, wavenumber, angle, ndim)[0].real / wavenumber
 
 
 @pytest.mark.parametrize("ndim", [2, 3])
@@ -170,32 +155,7 @@ def test_options_that_are_no_flags_are_refused():
         make_problem(AcousticTTI(has_azimuth=True), (12, 12), DH, 1e-3)
 
 
-def layers(shape, seed):
-    """Return vp, epsilon, delta and theta of flat layers of five cells, with strong contrasts and tilts."""
-    rng, rows = np.random.default_rng(seed), shape[0]
-    at = np.arange(rows)[:, None] // 5 + np.zeros(shape, int)
-    vp, epsilon, tilt = rng.uniform((1500, 0.0, -1.5), (4500, 0.4, 1.5), (rows // 5 + 1, 3)).T
-    delta = epsilon * rng.uniform(-0.5, 1.0, len(epsilon))
-    return [m[at] for m in (vp, epsilon, delta, tilt)]
-
-
-def late_amplitudes(equation, models, nt, order=8, entry=None, **options) -> np.ndarray:
-    """Return the largest |record| in each of ten parts of the time, at 0.99 of the largest time step."""
-    shape = models[0].shape
-    dt = 0.99 * make_problem(equation(order), shape, DH, 1e-4).largest_dt(*models)
-    names = [f.name for f in equation().waves_in(2)]
-    problem = make_problem(equation(order), shape, DH, dt, receiver_type=names, **options)
-    rows, columns = shape
-    at = np.array([(x, z) for x in (1, columns // 2, columns - 2) for z in (1, rows // 2, rows - 2)])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sweep.SweepWarning)
-        executor = entry.executor_for(problem) if entry else reference
-        record = numpy_of(executor.forward(problem, Shots(ricker(0.03 / dt, nt, dt), at[4:5], at), models))
-    record = np.abs(record / np.abs(record[:, : nt // 5]).max((0, 1, 2)))
-    return np.array([part.max() for part in np.array_split(record[0], 10)])
-
-
-@pytest.mark.parametrize(("entry", "steps"), STEPS)
+@pytest.mark.parametrize(("entry", "steps"), LONG_RUNS)
 @pytest.mark.parametrize("free_surface", [False, True])
 @pytest.mark.parametrize("kind", [AcousticVTI, AcousticTTI])
 def test_nothing_grows_in_layers(kind, free_surface, entry, steps):

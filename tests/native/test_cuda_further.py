@@ -9,7 +9,7 @@ from building import COMPILER, emulated_cuda
 from laws import has
 
 SUPPORT = Path(__file__).parents[1] / "support"
-EQUATIONS = ("acoustic_born", "acoustic_vti", "elastic_vti", "viscoacoustic")
+EQUATIONS = ("acoustic_born", "acoustic_vti", "acoustic_vti_second_order", "elastic_vti", "viscoacoustic")
 SCRIPT = f"""
 import sys
 sys.path[:0] = [{str(SUPPORT)!r}]

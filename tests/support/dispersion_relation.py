@@ -12,7 +12,8 @@ def frequencies(equation, parameters, wavenumber: float, theta: float, ndim: int
     """Return the frequencies w (rad/s) of exp(i (w t - k . x)) with Re w > 0, the highest first.
 
     The `wavenumber` k (1/m) has an angle theta from the vertical in the plane of x and z. A step of the fields is a
-    matrix of their amplitudes with eigenvalues exp(i w dt).
+    matrix of their amplitudes with eigenvalues exp(i w dt), or 2 cos(w dt) of second order, from a state without the
+    time level before.
     """
     problem = make_problem(equation, (2 * AT + 1,) * ndim, DH, dt, pml_width=0)
     axes, names = problem.grid.axes, [f.name for f in equation.waves_in(ndim)]
@@ -30,6 +31,10 @@ def frequencies(equation, parameters, wavenumber: float, theta: float, ndim: int
         state[excited] = wave(excited)
         state = equation.step(NumpyOps(problem, complex), state, coefficients, lambda field, x: x)
         matrix[:, column] = [(state[name] / wave(name))[centre] for name in names]
-    result = np.log(np.linalg.eigvals(matrix)) / (1j * dt)
+    eigenvalues = np.linalg.eigvals(matrix)
+    if equation.levels == 2:
+        result = np.arccos(eigenvalues / 2) / dt
+    else:
+        result = np.log(eigenvalues) / (1j * dt)
     result = result[result.real > 1e-3 * np.abs(result).max()]
     return result[np.argsort(-result.real)]

@@ -58,9 +58,12 @@ struct ArrayLayout {
   }
 
   // Elements of the fields of all levels; memory variables follow them. In an adjoint run of first order rates come
-  // before the fields; of second order filters come behind the memory variables.
+  // before the fields; of second order filters come behind the memory variables, and two arrays of a coupled system for
+  // each field before them.
   SWEEP_HD ptrdiff_t wave() const { return Eq::levels * field_count<Eq> * total; }
-  SWEEP_HD ptrdiff_t adjoint_wave() const { return Eq::is_second_order ? wave() : (rates + field_count<Eq>)*total; }
+  SWEEP_HD ptrdiff_t adjoint_wave() const {
+    return Eq::is_coupled ? 2 * wave() : Eq::is_second_order ? wave() : (rates + field_count<Eq>)*total;
+  }
   SWEEP_HD ptrdiff_t adjoint_state() const { return adjoint_wave() + (Eq::memories + Eq::filters) * slabs; }
   // Elements of an adjoint run: fields and memory variables, then images.
   SWEEP_HD ptrdiff_t adjoint_state_and_images() const { return adjoint_state() + coefficient_size(); }

@@ -1,24 +1,30 @@
 // The adjoint step of a cell, derived from the tables of an equation. For first order in time the step is each stage
 // transposed, in reverse order. For second order a step is its own adjoint. The pages
-// adjoint-staggered.md and adjoint.md of docs/explanation derive both.
+// adjoint-staggered.md, adjoint.md and adjoint-coupled.md of docs/explanation derive them.
 #ifndef SWEEP_KERNEL_ADJOINT_H
 #define SWEEP_KERNEL_ADJOINT_H
 
-#include "sweep/kernel/forward.h"
+#include "sweep/kernel/second_order.h"
 
 namespace sweep {
 inline namespace SWEEP_VARIANT {
 
 template <class Physics, class Value, int NDIM, int HALF>
-struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
+struct AdjointStep : SecondOrderParts<Physics, Value, NDIM, HALF> {
+  using Parts = SecondOrderParts<Physics, Value, NDIM, HALF>;
   using Forward = ForwardStep<Physics, Value, NDIM, HALF>;
+  using Parts::stretch;
+  using Parts::unstretch;
   using typename Forward::Cell;
   using typename Forward::View;
   static constexpr Tables table = Forward::table;
   static constexpr bool is_second_order = Forward::is_second_order;
 
-  // Filter memories that the adjoint of second order has beside its memory variables: one for each modulus.
-  static constexpr int filters = is_second_order ? table.moduli : 0;
+  static constexpr bool is_coupled = Forward::is_coupled;
+
+  // Filter memories that the adjoint of second order has beside its memory variables: one for each modulus, or for each
+  // rate of a coupled system.
+  static constexpr int filters = is_coupled ? table.rates : is_second_order ? table.moduli : 0;
 
   // The transpose of all operators that read the fields of a stage. At the nodes of these fields it updates the adjoint
   // field f', the adjoint rates e' (multiples of f' that the stages before differentiate), and the images f' e.
@@ -35,7 +41,10 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   // Adds a residual to the adjoint field, after the cells of its stage have been computed.
   template <int STAGE>
   SWEEP_HD static void inject_adjoint(const View& v, const Cell& c, int field, Value amount, Value* filter_memory) {
-    if constexpr (is_second_order) {
+    if constexpr (is_coupled) {
+      Parts::inject_coupled(v, c, field, amount, filter_memory);
+      return;
+    } else if constexpr (is_second_order) {
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
         constexpr int f = decltype(index)::value, own_coefficient = table.modulus[table.source_modulus(f)].coefficient;
         if (f != field) return;
@@ -72,6 +81,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
   // True if a modulus multiplies sources that history_rates does not contain.
   template <int STAGE>
   static constexpr bool correlates_sources =
+      !is_second_order &&
       table.any_of_stage(STAGE, [](int f) { return table.history_index[f] < 0 && table.source_modulus(f) >= 0; });
   SWEEP_HD static void correlate_source(const View& v, const Cell& c, int field, Value amount) {
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
@@ -105,6 +115,7 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
 
   // d misfit / d coefficient of one cell from its image; the coefficients of the cell are `cells` elements apart.
   SWEEP_HD static Value gradient(int c, const Value* coefficient, ptrdiff_t cells, Value image) {
+    if constexpr (is_coupled) return image;
     if constexpr (is_second_order) {
       for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
         constexpr Modulus m = table.modulus[decltype(index)::value];
@@ -293,13 +304,15 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
     Forward::template compute_rates<V, 1>(v, c, v.now, v.field, v.memory, where, e);
     Forward::template apply_moduli<V, 1>(v.coefficient, v, c, e, change);
     Forward::template advance<V, 1>(v.field, v.now, v, c, where, change);
+    if constexpr (is_coupled) return Parts::template image_coupled<V>(v, c, where, e);
     for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
       constexpr int i = decltype(index)::value;
       constexpr Modulus m = table.modulus[i];
       V g = e[m.rate];
       for_axes<NDIM>([&](auto axis) SWEEP_INLINE {
         constexpr int a = decltype(axis)::value;
-        if (where.has(a)) g = unstretch_axis<V, a>(v, c, v.memory + v.slab(a, table.memories + i, c), g);
+        if (where.has(a))
+          g = Parts::template unstretch_axis<V, a>(v, c, v.memory + v.slab(a, table.memories + i, c), g);
       });
       if (v.is_imaged(c)) {
         Value* const to = v.image + v.at(m.coefficient, c);
@@ -309,31 +322,6 @@ struct AdjointStep : ForwardStep<Physics, Value, NDIM, HALF> {
         store(to, load<V>(to) + load<V>(history_value) * (broadcast<V>(v.steps_per_image) * g));
       }
     });
-  }
-  // Solves (1 + P) y = g for y: a filter with a memory of one number.
-  template <class V, int A>
-  SWEEP_HD static V unstretch_axis(const View& v, const Cell& c, Value* filter_memory, V g) {
-    prefetch_next_row<V>(v.layout.slab[A], filter_memory);
-    const V y = (g + profile_at<V, A>(v, c, 0) * load<V>(filter_memory)) * profile_at<V, A>(v, c, 3);
-    store(filter_memory, y - g);
-    return y;
-  }
-  // stretch() multiplies a value that a point adds to such a field by S; unstretch() divides a value that a point reads
-  // by S. `filter_memory` holds one number for each axis. S is one outside the PML.
-  SWEEP_HD static Value stretch(const View& v, const Cell& c, Value* filter_memory, Value amount) {
-    for_axes<NDIM>([&](auto index) SWEEP_INLINE {
-      constexpr int a = decltype(index)::value;
-      filter_memory[a] = profile_at<Value, a>(v, c, 0) * filter_memory[a] + profile_at<Value, a>(v, c, 1) * amount;
-      amount += filter_memory[a];
-    });
-    return amount;
-  }
-  SWEEP_HD static Value unstretch(const View& v, const Cell& c, Value* filter_memory, Value value) {
-    for_axes<NDIM>([&](auto index) SWEEP_INLINE {
-      constexpr int a = decltype(index)::value;
-      value = unstretch_axis<Value, a>(v, c, filter_memory + a, value);
-    });
-    return value;
   }
 };
 

@@ -15,6 +15,7 @@ struct ForwardStep {
   static constexpr Tables table = tables_of<Physics, NDIM>();
   // An equation of second order in time is its own adjoint, because its differences are symmetric.
   static constexpr bool is_second_order = table.is_second_order;
+  static constexpr bool is_coupled = table.is_coupled();
 
   // Computes the rates of a stage: e = sign * sum over terms of an operator of a field. From a history the fields come
   // with the memory variables of that history; otherwise memory variables are updated. For second order `field_before`
@@ -73,7 +74,18 @@ struct ForwardStep {
     write_history<V, STAGE, true>(v, c, where, change, e);
   }
 
+  // Adds a source to a field. In a coupled system the source adds to the rate of the field, which changes others too.
   SWEEP_HD static void inject(const View& v, const Cell& c, int field, Value amount) {
+    if constexpr (is_coupled) {
+      each_coupled(field, [&](auto target, auto coefficient, auto) SWEEP_INLINE {
+        v.field[v.at(decltype(target)::value, c)] += v.coefficient[v.at(decltype(coefficient)::value, c)] * amount;
+      });
+      for_axes<table.fields>([&](auto index) SWEEP_INLINE {
+        constexpr int f = decltype(index)::value, place = table.history_index_of_rate[table.own_rate(f)];
+        if (f == field && v.in_slot(c)) v.slot[v.slot_at(place, c)] += amount;
+      });
+      return;
+    }
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value, m = table.source_modulus(f), place = table.history_index[f];
       if (f != field) return;
@@ -110,6 +122,13 @@ struct ForwardStep {
   }
 
   SWEEP_HD static void scatter_source(const View& v, const Cell& c, int field, Value amount, Value varied) {
+    if constexpr (is_coupled) {
+      each_coupled(field, [&](auto target, auto coefficient, auto) SWEEP_INLINE {
+        const ptrdiff_t at = v.at(decltype(coefficient)::value, c);
+        v.scattered[v.at(decltype(target)::value, c)] += v.tangent[at] * amount + v.coefficient[at] * varied;
+      });
+      return;
+    }
     for_axes<table.fields>([&](auto index) SWEEP_INLINE {
       constexpr int f = decltype(index)::value, m = table.source_modulus(f);
       if (f != field) return;
@@ -125,6 +144,22 @@ struct ForwardStep {
   }
 
  protected:
+  // Calls f(target, coefficient, modulus) for each field that the rate of a field changes in a coupled system.
+  template <class F>
+  SWEEP_HD static void each_coupled(int field, const F& f) {
+    for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
+      constexpr int m = decltype(index)::value, target = table.modulus[m].target;
+      constexpr int coefficient = table.modulus[m].coefficient, own = field_of_rate(table.modulus[m].rate);
+      if (own == field) f(std::integral_constant<int, target>{}, std::integral_constant<int, coefficient>{}, index);
+    });
+  }
+  // The field whose second differences are a rate.
+  static constexpr int field_of_rate(int rate) {
+    for (int i = 0; i < table.terms; ++i)
+      if (table.term[i].rate == rate) return table.term[i].field;
+    return -1;
+  }
+
   // The constant that multiplies the sources of field F.
   template <int F>
   SWEEP_HD static Value source_constant(const View& v) {

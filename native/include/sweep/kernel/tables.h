@@ -109,9 +109,47 @@ struct Tables {
     return false;
   }
   constexpr bool is_zero_on_surface(int f) const { return field[f].parity < 0 && !(field[f].stagger & Z); }
+  // The rate of the second differences of field f, or -1. modulus_of() is the modulus by which a rate changes field g.
+  constexpr int own_rate(int f) const {
+    for (int i = 0; i < terms; ++i)
+      if (term[i].field == f && term[i].of == D2) return term[i].rate;
+    return -1;
+  }
+  constexpr int modulus_of(int g, int rate) const {
+    for (int m = 0; m < moduli; ++m)
+      if (modulus[m].target == g && modulus[m].rate == rate) return m;
+    return -1;
+  }
+  // True if the second differences of a field change other fields.
+  constexpr bool is_coupled() const {
+    for (int m = 0; m < moduli && is_second_order; ++m)
+      for (int i = 0; i < terms; ++i)
+        if (term[i].rate == modulus[m].rate && term[i].field != modulus[m].target) return true;
+    return false;
+  }
+  // True if the coefficients of a coupled system are a symmetric matrix in each cell. Each field then has one rate, the
+  // second differences of this field alone. Fields f and g change by each other's rates with the same coefficient. The
+  // coefficient of a field's own rate multiplies its sources.
+  constexpr bool has_symmetric_coupling() const {
+    for (int i = 0; i < terms; ++i)
+      if (term[i].of != D2 || term[i].rate != own_rate(term[i].field)) return false;
+    for (int f = 0; f < fields; ++f) {
+      const int own = own_rate(f) < 0 ? -1 : modulus_of(f, own_rate(f));
+      if (field[f].order != 2 || own < 0 || field[f].source != modulus[own].coefficient) return false;
+      for (int g = 0; g < fields; ++g) {
+        const int there = modulus_of(g, own_rate(f)), back = modulus_of(f, own_rate(g));
+        if ((there < 0) != (back < 0)) return false;
+        if (there >= 0 && modulus[there].coefficient != modulus[back].coefficient) return false;
+        if (there >= 0 && modulus[there].coefficient < 0) return false;
+      }
+    }
+    return true;
+  }
   // True if every field of second order depends on itself alone, through one modulus of second differences whose
-  // coefficient multiplies the sources of the field. Each field is then its own adjoint.
+  // coefficient multiplies the sources of the field; or if the fields are coupled symmetrically. The step is then its
+  // own adjoint.
   constexpr bool is_symmetric() const {
+    if (is_coupled()) return has_symmetric_coupling();
     for (int f = 0; f < fields; ++f)
       if (field[f].order != 2 || source_modulus(f) < 0) return false;
     for (int m = 0; m < moduli; ++m)
@@ -297,7 +335,8 @@ constexpr void choose_history(Tables& t) {
   };
   int fields_of_second_stage = 0;
   for (int f = 0; f < t.fields; ++f) fields_of_second_stage += t.at_stage[f];
-  if (t.is_second_order || may_hold(1) || may_hold(0)) {
+  // The image of a coupled system is the product of a rate and an adjoint field, and divides by no coefficient.
+  if (!t.is_coupled() && (t.is_second_order || may_hold(1) || may_hold(0))) {
     t.history_content = FIELDS;
     t.history_stage = t.is_second_order || (may_hold(1) && (!may_hold(0) || 2 * fields_of_second_stage <= t.fields));
   }
