@@ -170,6 +170,17 @@ def _opened(path: Path, key: str) -> Library | None:
 
 
 @lru_cache(maxsize=256)
+def cached(equation: Equation, ndim: int, kind: str) -> Library | None:
+    """Return a library of a problem that the cache holds, in either precision; None if it holds none."""
+    compiler, native, folder = find_compiler(kind), source_folder(), _own_folder()
+    for dtype in ("float32", "float64"):
+        key = _key(equation, target_of(equation, ndim, dtype, kind), compiler, native)
+        if (library := _opened(folder / key / file_name(kind), key)) is not None:
+            return library
+    return None
+
+
+@lru_cache(maxsize=256)
 def compiled(equation: Equation, ndim: int, dtype: str, kind: str, operations: tuple[str, ...] = GRADIENT) -> Library:
     """Return the library of one problem, compiled unless the cache has it.
 
@@ -217,6 +228,7 @@ def compiled(equation: Equation, ndim: int, dtype: str, kind: str, operations: t
         ) from error
     _limit_size(key)
     prospect.cache_clear()
+    cached.cache_clear()
     return library
 
 

@@ -5,7 +5,7 @@ from ..errors import NativeError
 from ..plugins import Support
 from .codegen import refusal, statement
 from .library import OWN, Library, load
-from .on_demand import BORN, GRADIENT, compiled, prospect
+from .on_demand import BORN, GRADIENT, cached, compiled, prospect
 
 
 def installed(equation: Equation, ndim: int, kind: str) -> tuple[Library | None, str]:
@@ -69,7 +69,7 @@ def library_of(equation: Equation, ndim: int, dtype: str, kind: str, operation: 
         raise NativeError(f"Born runs of {equation.name} cannot be compiled: {error}; use impl='eager'") from error
 
 
-def supports(equation: Equation, ndim: int, kind: str, strips: bool = False) -> Support:
+def supports(equation: Equation, ndim: int, kind: str, strips: bool = False, dtype: str = "float32") -> Support:
     """Return whether compiled code for ``'cpu'`` or ``'cuda'`` runs an equation here, and the reason.
 
     Without an installed library that holds the equation, the compiler of this machine decides.
@@ -84,6 +84,8 @@ def supports(equation: Equation, ndim: int, kind: str, strips: bool = False) -> 
         Kind of device.
     strips : bool
         True if compiled code must also be able to run the equation backward in time, between boundary strips.
+    dtype : {'float32', 'float64'}
+        Precision of the library that is compiled to answer this, if there is none yet.
 
     Returns
     -------
@@ -98,7 +100,8 @@ def supports(equation: Equation, ndim: int, kind: str, strips: bool = False) -> 
             return Support(False, f"{equation.name} exists in {equation.ndims} dimensions, not in {ndim}")
         try:
             reason = prospect(equation, ndim, kind)
-            library = compiled(equation, ndim, "float32", kind) if strips else None
+            if strips:
+                library = cached(equation, ndim, kind) or compiled(equation, ndim, dtype, kind)
         except NativeError as error:
             return Support(False, f"{reason}, and none can be compiled: {error}; use impl='eager'")
     description = library and library.description(equation.name, ndim)

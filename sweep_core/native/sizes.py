@@ -188,7 +188,8 @@ def estimate(
 
     def possible(memory):
         at_host = kind == "cpu" and memory.ckpt is not None and memory.ckpt.storage == "cpu"  # the device's own memory
-        if make_strategy(memory).strips and not supports(problem.equation, problem.grid.ndim, kind, strips=True):
+        where = problem.equation, problem.grid.ndim, kind
+        if make_strategy(memory).strips and not supports(*where, strips=True, dtype=shape.dtype):
             return False
         return not (at_host or (run.get("traced") and make_strategy(memory).traced_refusal))
 

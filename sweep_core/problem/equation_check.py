@@ -38,6 +38,8 @@ def check_declared(equation: Equation) -> None:
     def refuse(name, value, expected):
         raise OptionError(f"{equation.name}: {name} is {value!r}; expected {expected}")
 
+    if not isinstance(equation.name, str) or not equation.name:
+        raise OptionError(f"{type(equation).__name__}: name is {equation.name!r}; expected a word, such as 'acoustic'")
     for name, (expected, kind) in DECLARED.items():
         value = getattr(equation, name)
         if not isinstance(value, tuple | list) or not all(isinstance(x, kind) for x in value):
@@ -163,6 +165,24 @@ def _check_parameters(equation, models, shape):
         fits = equation.fits(*models)
     if fits is not True and _shape(fits) not in (shape, ()):
         _refuse(equation, "fits", _shape(fits), f"True, or an array of the parameters' shape, here {shape}")
+    if _admissible(equation, models):
+        _check_values(equation, "speed", speed, "positive")
+
+
+def _admissible(equation, models):
+    """Return whether an equation admits the models of this check in all cells, and so owes admissible results."""
+    return bool(np.all(equation.admits(*models)))
+
+
+def _check_values(equation, source, values, interval):
+    """Refuse values that are not finite, or outside of an interval: one of RANGES, or None."""
+    good = np.isfinite(values)
+    if interval is not None:
+        good &= values > 0 if interval == "positive" else values >= 0
+    if not np.all(good):
+        expected = {"positive": "finite values above 0", "not negative": "finite values from 0 on"}
+        value = f"{np.extract(~good, values)[0]:.6g} for admissible parameters"
+        _refuse(equation, source, value, expected.get(interval, "finite values"))
 
 
 def _check_sources(equation, ndim, fields):
@@ -213,6 +233,8 @@ def _coefficients(equation, problem, models):
             np.broadcast_to(c, shape)
         except (ValueError, TypeError):
             _refuse(equation, f"coefficient {name!r}", _shape(c), f"an array of the parameters' shape, here {shape}")
+        if _admissible(equation, models):
+            _check_values(equation, f"coefficient {name!r}", np.asarray(c), equation.coefficient_ranges.get(name))
     return tuple(np.broadcast_to(c, (1, *shape)) for c in coefficients)
 
 

@@ -93,12 +93,32 @@ def test_code_runs_and_prints_the_stated_output(page, request, tmp_path):
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     if any(f'"{name}"' in text for name in STRANGERS):
         paths.insert(0, str(request.getfixturevalue("packages")))
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, "-c", RUNNER, str(page.relative_to(ROOT))]
+    run(page, tmp_path, PYTHONPATH=os.pathsep.join(paths))
+
+
+def run(page: Path, folder: Path, **environment: str) -> None:
+    """Run the examples of a page in a process of their own, and compare their output with the page."""
     process = subprocess.run(
-        command, input=json.dumps(code), cwd=tmp_path, env=environment, capture_output=True, text=True
+        [sys.executable, "-c", RUNNER, str(page.relative_to(ROOT))],
+        input=json.dumps(examples(page)),
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
     )
     assert process.returncode == 0, process.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("isa", ["portable", "avx2", "avx512"])
+def test_a_certificate_has_the_same_lines_for_each_instruction_set(isa, tmp_path):
+    """Rounding differs, and decides the decade of an error that is near its bound."""
+    if not native.supports(Acoustic(), 2, "cpu"):
+        pytest.skip("Acoustic is not compiled here")
+    library = native.load("cpu")
+    if isa not in library.builds or library.builds.index(isa) > library.builds.index(library.isa):
+        pytest.skip(f"{isa} is not built, or this processor lacks it")
+    run(DOCS / "howto/certify.md", tmp_path, PYTHONPATH=str(ROOT), SWEEP_ISA=isa)
 
 
 @pages

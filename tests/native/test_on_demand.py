@@ -41,7 +41,9 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("SWEEP_CACHE_DIR", str(tmp_path / "cache"))
 
     def forget():
-        for function in (on_demand.prospect, on_demand.compiled, compiler.find_compiler, compiler.check_compiler):
+        for function in (on_demand.prospect, on_demand.cached, on_demand.compiled):
+            function.cache_clear()
+        for function in (compiler.find_compiler, compiler.check_compiler):
             function.cache_clear()
         native.compiled_call.cache_clear()
 
@@ -74,6 +76,15 @@ def test_an_equation_is_compiled_on_first_use_and_opened_on_the_next(cache, capf
     assert f"compiled sound in {entry.seconds:.1f} s" in PropTorch(Sound(), (20, 20), 10.0, 1e-3).explain()
     on_demand.compiled.cache_clear()
     assert library_of(spatial_order=8).path.parent.name == entry.key and not capfd.readouterr().err
+
+
+def test_strips_need_no_library_of_another_precision(cache, quick, capfd):
+    """The tables of a library say whether the equation runs backward in time, in any precision."""
+    solver = PropTorch(Sound(), (20, 20), 10.0, 1e-3, impl="c")
+    assert "boundary" in str(solver.estimate(nshots=1, nt=20, dtype="float64"))
+    selection.library_of(Sound(), 2, "float64", "cpu")
+    assert PropTorch(Sound(), (20, 20), 10.0, 1e-3, memory="boundary").impl == "c"
+    assert capfd.readouterr().err.count("sweep: compiling") == 1
 
 
 def test_the_cache_belongs_to_the_user_alone(cache, quick):
