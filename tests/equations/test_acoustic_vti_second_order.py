@@ -112,7 +112,7 @@ def test_gradients_of_all_parameters(entry):
 
 @pytest.mark.parametrize("free_surface", [False, True])
 @pytest.mark.parametrize(("entry", "steps"), LONG_RUNS)
-def test_nothing_grows_in_layers(free_surface, steps):
+def test_nothing_grows_in_layers(free_surface, entry, steps):
     models = layers((30, 32), seed=2)[:3]
     pml = (0 if free_surface else 12, 12, 12, 12)
     parts = late_amplitudes(
