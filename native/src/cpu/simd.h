@@ -104,17 +104,20 @@ SWEEP_APART void simd_cells_apart(const View& view, Row<NDIM> row, int rows, int
   }
 }
 
-// Computes cells x[0] .. x[3] - 1 of some rows; those from x[1] to x[2] - 1 lie between the PMLs of the last axis.
+// Computes cells x[0] .. x[3] - 1 of some rows; those from x[1] to x[2] - 1 lie between the PMLs of the last axis. In
+// three dimensions a row is computed from its begin to its end before the next row: only then does the processor
+// prefetch the rows, which follow each other in memory. In two dimensions rows are in the cache.
 // Loops over cells with little work (second order in three dimensions) share one copy of the view. Other loops are
 // functions of their own, each with all registers.
 template <class F, class View, int NDIM, class Beside, class Inside>
 SWEEP_APART void simd_rows(const View& view, Row<NDIM> row, int rows, const int (&x)[4], bool middle, Beside beside,
                            Inside within) {
   constexpr int last = NDIM - 1;
+  const int high_shift = view.layout.shift(last, view.layout.field.n[last] - 1);
   const auto each = [&](const auto& part) SWEEP_INLINE {
-    for (int side = 0; side < 2; ++side)
-      part(side ? view.layout.shift(last, view.layout.field.n[last] - 1) : 0, x[2 * side], x[2 * side + 1], within);
+    part(0, x[0], x[1], within);
     if (middle) part(0, x[1], x[2], beside);
+    part(high_shift, x[2], x[3], within);
   };
   if constexpr (NDIM == 3 && decltype(F::run)::Equation::is_second_order) {
     const View v = view;
@@ -122,9 +125,12 @@ SWEEP_APART void simd_rows(const View& view, Row<NDIM> row, int rows, const int 
       each([&](int shift, int low, int high, auto where)
                SWEEP_INLINE { simd_cells<F>(v, row, shift, low, high, where); });
   } else {
-    each([&](int shift, int low, int high, auto where) SWEEP_INLINE {
-      if (low < high) simd_cells_apart<F>(view, row, rows, shift, low, high, where);
-    });
+    const bool has_pml = x[0] < x[1] || x[2] < x[3];
+    const int together = NDIM == 3 && has_pml ? 1 : rows;
+    for (; rows > 0; rows -= together, row.at[last - 1] += together)
+      each([&](int shift, int low, int high, auto where) SWEEP_INLINE {
+        if (low < high) simd_cells_apart<F>(view, row, together, shift, low, high, where);
+      });
   }
 }
 
