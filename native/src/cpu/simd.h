@@ -104,20 +104,20 @@ SWEEP_APART void simd_cells_apart(const View& view, Row<NDIM> row, int rows, int
   }
 }
 
-// Computes cells x[0] .. x[3] - 1 of some rows; those from x[1] to x[2] - 1 lie between the PMLs of the last axis. In
-// three dimensions a row is computed from its begin to its end before the next row: only then does the processor
-// prefetch the rows, which follow each other in memory. In two dimensions rows are in the cache.
+// Computes cells x[0] .. x[3] - 1 of some rows; those from x[1] to x[2] - 1 lie between the PMLs of the last axis.
 // Loops over cells with little work (second order in three dimensions) share one copy of the view. Other loops are
 // functions of their own, each with all registers.
 template <class F, class View, int NDIM, class Beside, class Inside>
 SWEEP_APART void simd_rows(const View& view, Row<NDIM> row, int rows, const int (&x)[4], bool middle, Beside beside,
                            Inside within) {
   constexpr int last = NDIM - 1;
-  const int high_shift = view.layout.shift(last, view.layout.field.n[last] - 1);
   const auto each = [&](const auto& part) SWEEP_INLINE {
-    part(0, x[0], x[1], within);
-    if (middle) part(0, x[1], x[2], beside);
-    part(high_shift, x[2], x[3], within);
+    for (int p = 0; p < 3; ++p) {
+      if (p != 1)
+        part(p ? view.layout.shift(last, view.layout.field.n[last] - 1) : 0, x[p], x[p + 1], within);
+      else if (middle)
+        part(0, x[1], x[2], beside);
+    }
   };
   if constexpr (NDIM == 3 && decltype(F::run)::Equation::is_second_order) {
     const View v = view;
@@ -125,12 +125,9 @@ SWEEP_APART void simd_rows(const View& view, Row<NDIM> row, int rows, const int 
       each([&](int shift, int low, int high, auto where)
                SWEEP_INLINE { simd_cells<F>(v, row, shift, low, high, where); });
   } else {
-    const bool has_pml = x[0] < x[1] || x[2] < x[3];
-    const int together = NDIM == 3 && has_pml ? 1 : rows;
-    for (; rows > 0; rows -= together, row.at[last - 1] += together)
-      each([&](int shift, int low, int high, auto where) SWEEP_INLINE {
-        if (low < high) simd_cells_apart<F>(view, row, together, shift, low, high, where);
-      });
+    each([&](int shift, int low, int high, auto where) SWEEP_INLINE {
+      if (low < high) simd_cells_apart<F>(view, row, rows, shift, low, high, where);
+    });
   }
 }
 
@@ -148,7 +145,8 @@ void with_mask(unsigned mask, const F& f, const G& g) {
 // Computes the cells of a box (in three dimensions, of one plane), with rows rounded up to whole vectors: coefficients
 // and profiles are zero there. Rows in the same PMLs are computed together, with loops of their own for the first sets
 // of axes. Memory variables psi are updated axis by axis. Without the `middle`, cells between the PMLs of the last axis
-// are left out.
+// are left out. In three dimensions a row with a PML of the last axis is computed from its begin to its end before the
+// next row. Rows follow each other in memory, and the processor prefetches them only in that order.
 template <class F, class View, int NDIM>
 void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
   constexpr int last = NDIM - 1, across = last - 1;
@@ -161,6 +159,7 @@ void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
     return i < box.low[last] ? box.low[last] : i > box.high[last] ? box.high[last] : i;
   };
   const int x[] = {box.low[last], within(beside(last)), within(beyond(last)), box.high[last]};
+  const bool row_by_row = NDIM == 3 && !decltype(F::run)::Equation::is_second_order && (x[0] < x[1] || x[2] < x[3]);
   const auto rows = [&](int from, int to) {
     Row<NDIM> first;
     first.at[0] = box.low[0];
@@ -194,6 +193,7 @@ void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
     to = box.high[across];
     for (const int border : borders)
       if (border > from && border < to) to = border;
+    if (row_by_row) to = from + 1;
     rows(from, to);
   }
 }
