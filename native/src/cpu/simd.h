@@ -112,9 +112,12 @@ SWEEP_APART void simd_rows(const View& view, Row<NDIM> row, int rows, const int 
                            Inside within) {
   constexpr int last = NDIM - 1;
   const auto each = [&](const auto& part) SWEEP_INLINE {
-    for (int side = 0; side < 2; ++side)
-      part(side ? view.layout.shift(last, view.layout.field.n[last] - 1) : 0, x[2 * side], x[2 * side + 1], within);
-    if (middle) part(0, x[1], x[2], beside);
+    for (int p = 0; p < 3; ++p) {
+      if (p != 1)
+        part(p ? view.layout.shift(last, view.layout.field.n[last] - 1) : 0, x[p], x[p + 1], within);
+      else if (middle)
+        part(0, x[1], x[2], beside);
+    }
   };
   if constexpr (NDIM == 3 && decltype(F::run)::Equation::is_second_order) {
     const View v = view;
@@ -142,7 +145,8 @@ void with_mask(unsigned mask, const F& f, const G& g) {
 // Computes the cells of a box (in three dimensions, of one plane), with rows rounded up to whole vectors: coefficients
 // and profiles are zero there. Rows in the same PMLs are computed together, with loops of their own for the first sets
 // of axes. Memory variables psi are updated axis by axis. Without the `middle`, cells between the PMLs of the last axis
-// are left out.
+// are left out. In three dimensions a row with a PML of the last axis is computed from its begin to its end before the
+// next row. Rows follow each other in memory, and the processor prefetches them only in that order.
 template <class F, class View, int NDIM>
 void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
   constexpr int last = NDIM - 1, across = last - 1;
@@ -155,6 +159,7 @@ void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
     return i < box.low[last] ? box.low[last] : i > box.high[last] ? box.high[last] : i;
   };
   const int x[] = {box.low[last], within(beside(last)), within(beyond(last)), box.high[last]};
+  const bool row_by_row = NDIM == 3 && !decltype(F::run)::Equation::is_second_order && (x[0] < x[1] || x[2] < x[3]);
   const auto rows = [&](int from, int to) {
     Row<NDIM> first;
     first.at[0] = box.low[0];
@@ -188,6 +193,7 @@ void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
     to = box.high[across];
     for (const int border : borders)
       if (border > from && border < to) to = border;
+    if (row_by_row) to = from + 1;
     rows(from, to);
   }
 }

@@ -45,7 +45,7 @@ struct ForwardStep {
     for_axes<table.terms>([&](auto index) SWEEP_INLINE {
       constexpr int i = decltype(index)::value;
       if constexpr (table.term[i].of == D2)
-        if (where.has(table.term[i].axis)) update_gradient_memory<ForwardStep, V, i>(v, c, now, memory);
+        if (where.has(table.term[i].axis)) update_psi_of_term<ForwardStep, V, i>(v, c, now, memory);
     });
   }
 

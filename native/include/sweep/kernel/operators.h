@@ -127,18 +127,20 @@ SWEEP_HD V after_damping(const View& v, const Cell& c, Where where, V value) {
   return value;
 }
 
-// Updates psi, the memory variable between the nodes of a field that is differentiated twice: psi <- b psi + a R f.
+// Updates psi of term I, the memory variable between the nodes of a field that is differentiated twice:
+// psi <- b psi + a R f.
 template <class Eq, class V, int I, class View, class Cell, class Value>
-SWEEP_HD void update_gradient_memory(const View& v, const Cell& c, const Value* now, Value* memory) {
+SWEEP_HD void update_psi_of_term(const View& v, const Cell& c, const Value* now, Value* memory) {
   constexpr Derivative term = Eq::table.term[I];
-  const Offset stride = v.layout.field.template step<term.axis>();
-  Value* const m = memory + v.slab(term.axis, term.slot, c);
   constexpr int a = term.axis;
-  const V d = second_difference_root<V, false>(now + v.at(term.field, c), stride, v.root[a]);
+  const Offset stride = v.layout.field.template step<a>();
+  const Value* const from = now + v.at(term.field, c);
+  Value* const psi = memory + v.slab(a, term.slot, c);
+  const V d = second_difference_root<V, false>(from, stride, v.root[a]);
   const ptrdiff_t between = v.half_profile[a];
-  prefetch_next_row<V>(v.layout.field, now + v.at(term.field, c) + (a == 0 ? stride : 0));
-  prefetch_next_row<V>(v.layout.slab[term.axis], m);
-  store(m, profile_at<V, a>(v, c, 0, between) * load<V>(m) + profile_at<V, a>(v, c, 1, between) * d);
+  prefetch_next_row<V>(v.layout.field, from + (a == 0 ? stride : 0));
+  prefetch_next_row<V>(v.layout.slab[a], psi);
+  store(psi, profile_at<V, a>(v, c, 0, between) * load<V>(psi) + profile_at<V, a>(v, c, 1, between) * d);
 }
 
 // Returns S D2 f from d = D2 f: t = D2 f - R^T psi, zeta <- b zeta + a t, result t + zeta.
