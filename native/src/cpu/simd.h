@@ -146,7 +146,7 @@ void with_mask(unsigned mask, const F& f, const G& g) {
 // and profiles are zero there. Rows in the same PMLs are computed together, with loops of their own for the first sets
 // of axes. Memory variables psi are updated axis by axis. Without the `middle`, cells between the PMLs of the last axis
 // are left out. In three dimensions a row with a PML of the last axis is computed from its begin to its end before the
-// next row. Rows follow each other in memory, and the processor prefetches them only in that order.
+// next row, in the order of memory. Another order takes up to twice the time: docs/benchmarks/log.md.
 template <class F, class View, int NDIM>
 void simd_box(const View& view, const Box<NDIM>& box, bool middle = true) {
   constexpr int last = NDIM - 1, across = last - 1;
