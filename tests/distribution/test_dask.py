@@ -150,6 +150,15 @@ def test_a_worker_killed_at_a_random_moment_changes_no_bit(group, tmp_path, dela
     timer.join()
 
 
+def test_workers_import_the_modules_of_tasks_as_they_join(client):
+    """Two threads of a worker that import a package and a module of it at the same time would raise an error."""
+    on_workers(client, 1)
+    client.cluster.scale(2)
+    client.wait_for_workers(2, timeout=30)
+    imported = client.run(lambda: "sweep_core.inversion.tasks" in sys.modules)
+    assert list(imported.values()) == [True, True]
+
+
 def test_a_shot_that_ends_every_worker_is_named(group):
     tasks, models = objective(1, group=group, misfit=Deadly())
     with pytest.raises(DistributedError, match="shot 0 was lost with each of 2 workers, the last of which was tcp"):

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import cloudpickle
 import dask
-from distributed import Client, KilledWorker, LocalCluster
+from distributed import Client, KilledWorker, LocalCluster, WorkerPlugin
 from distributed.client import FutureCancelledError
 
 from sweep_core._util.processors import processor_count
@@ -54,6 +54,7 @@ class DaskDistributor(SerialDistributor):
                 f"no worker has joined {address} within {timeout:g} s; start workers, such as by cluster.scale(2), or "
                 "raise timeout"
             ) from None
+        client.register_plugin(_Imports())
         self.__attrs_init__(client=client)
 
     def place(self, value: Any) -> Any:
@@ -103,6 +104,19 @@ class DaskDistributor(SerialDistributor):
     def _check_open(self) -> None:
         if self.client.status == "closed":
             raise DistributedError("the client of the Dask scheduler is closed; make another DaskDistributor")
+
+
+class _Imports(WorkerPlugin):
+    """Import the modules of tasks as a worker joins, in one thread.
+
+    A worker unpickles tasks in several threads. Python raises an error if one of them imports a package and another a
+    module of it at the same time.
+    """
+
+    name, idempotent = "sweep-imports", True
+
+    def setup(self, worker: Any) -> None:
+        import sweep_core.inversion  # noqa: F401
 
 
 def _client(cluster: Any, workers: int | None, timeout: float) -> Client:
