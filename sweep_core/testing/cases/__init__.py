@@ -2,9 +2,6 @@
 
 from .layered import layered_case
 from .problems import (
-    DH,
-    OF_LIMIT,
-    SHAPES,
     Case,
     born_of_cell,
     default_shape,
@@ -14,17 +11,13 @@ from .problems import (
     reference_record,
     stable_dt,
 )
-from .rough import ONE_AXIS, VARIANTS, case, ricker_case, variant
-from .strategies import INEXACT, STRATEGIES
+from .rough import ONE_AXIS as ONE_AXIS
+from .rough import VARIANTS as VARIANTS
+from .rough import case, ricker_case, variant
+from .strategies import INEXACT as INEXACT
+from .strategies import STRATEGIES as STRATEGIES
 
 __all__ = [
-    "DH",
-    "INEXACT",
-    "OF_LIMIT",
-    "ONE_AXIS",
-    "SHAPES",
-    "STRATEGIES",
-    "VARIANTS",
     "Case",
     "born_of_cell",
     "case",

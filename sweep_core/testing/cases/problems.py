@@ -13,9 +13,6 @@ from ...problem import make_problem
 from .strategies import STRATEGIES
 
 __all__ = [
-    "DH",
-    "OF_LIMIT",
-    "SHAPES",
     "Case",
     "born_of_cell",
     "default_shape",

@@ -13,8 +13,6 @@ from .problems import DH, SHAPES, Case, default_shape, random_cells, stable_dt
 from .strategies import STRATEGIES
 
 __all__ = [
-    "ONE_AXIS",
-    "VARIANTS",
     "case",
     "ricker_case",
     "variant",

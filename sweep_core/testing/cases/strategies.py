@@ -2,11 +2,6 @@
 
 from ...memory.options import LOWER, BoundaryOptions, CkptOptions, MemoryOptions
 
-__all__ = [
-    "INEXACT",
-    "STRATEGIES",
-]
-
 STRATEGIES = {
     "full": MemoryOptions("full"),
     "auto": MemoryOptions("auto"),

@@ -1,6 +1,7 @@
 """The laws of an executor, each on one case: functions that return a figure or raise AssertionError."""
 
-from .figure import ROUNDING, Broken, Figure, within, worst
+from .figure import ROUNDING as ROUNDING
+from .figure import Broken, Figure, within, worst
 from .gradients import (
     gradient_equals_finite_difference,
     gradient_in_every_region,
@@ -25,7 +26,6 @@ from .records import (
 )
 
 __all__ = [
-    "ROUNDING",
     "Broken",
     "Figure",
     "bad_input_is_refused",

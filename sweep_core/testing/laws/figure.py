@@ -3,8 +3,12 @@
 import attrs
 import numpy as np
 
-__all__ = ["ROUNDING", "Broken", "Figure", "within", "worst"]
-
+__all__ = [
+    "Broken",
+    "Figure",
+    "within",
+    "worst",
+]
 
 ROUNDING = 1e-12
 
