@@ -1,6 +1,7 @@
 """Small rough problems, and the answers of the reference."""
 
 from .layered import layered_case
+from .problems import DH as DH
 from .problems import (
     Case,
     born_of_cell,
