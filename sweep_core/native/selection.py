@@ -108,7 +108,8 @@ def supports(equation: Equation, ndim: int, kind: str, strips: bool = False, dty
     if strips and description and not description.reversible:
         return Support(
             False,
-            f"{equation.name} cannot be run backward in time from boundary strips, because it loses energy or has "
-            "fields that exist within a step only; use MemoryOptions(strategy='ckpt')",
+            f"{equation.name} cannot be run backward in time from boundary strips, because it loses energy, has "
+            "fields that exist within a step only, or couples fields of second order; "
+            "use MemoryOptions(strategy='ckpt')",
         )
     return Support(True, reason)
