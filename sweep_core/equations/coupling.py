@@ -1,16 +1,42 @@
 """The rule of coupled equations of second order: the fields change each other by a symmetric matrix."""
 
 from ..errors import OptionError
-from .equation import Field
 from .terms import Contribution, DerivativeSum, TableEquation
 
 REASON = "because the adjoint of coupled fields is the step itself"
 
 
-def check_coupling(
-    equation: TableEquation, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]
-) -> None:
-    """Check one entry of the moduli of a coupled equation.
+def _own_rates(equation: TableEquation) -> dict[str, str]:
+    """Return the rate of each field, by the name of the field."""
+    return {rate.terms[0][1]: rate.name for rate in equation.rates if rate.terms}
+
+
+def check_coupled_rate(equation: TableEquation, rate: DerivativeSum) -> None:
+    """Check that a rate of a coupled equation is the one rate of a field, and reads this field alone.
+
+    Parameters
+    ----------
+    equation : TableEquation
+        A coupled equation of second order in time.
+    rate : DerivativeSum
+        One of its rates.
+
+    Raises
+    ------
+    OptionError
+        If the rate is another one.
+    """
+    read = {name for _, name in rate.terms}
+    shared = len(_own_rates(equation)) < len(equation.rates)
+    if len(read) != 1 or rate.operator != "D2" or not rate.stretched or shared:
+        raise OptionError(
+            f"{equation.name}: rate {rate.name!r} is {rate}; expected one rate for each field, D2 of that field alone, "
+            f"stretched by the PML, {REASON}"
+        )
+
+
+def check_symmetry(equation: TableEquation, modulus: Contribution, rate: DerivativeSum) -> None:
+    """Check that the entry of the moduli across the diagonal has the same coefficient.
 
     Parameters
     ----------
@@ -19,37 +45,16 @@ def check_coupling(
     modulus : Contribution
         One of its moduli.
     rate : DerivativeSum
-        The rate of the modulus.
-    fields : dict of str to Field
-        The fields of the equation by name.
+        The rate of the modulus, which :func:`check_coupled_rate` accepts.
 
     Raises
     ------
     OptionError
         If the fields do not change each other by a symmetric matrix of coefficients.
     """
-    own = {r.terms[0][1]: r.name for r in equation.rates if r.terms}
-    read = {name for _, name in rate.terms}
-    if len(read) != 1 or rate.operator != "D2" or not rate.stretched or len(own) < len(equation.rates):
-        raise OptionError(
-            f"{equation.name}: rate {rate.name!r} is {rate}; expected one rate for each field, D2 of that field alone, "
-            f"stretched by the PML, {REASON}"
-        )
-    (source,) = read
-    for name in (modulus.target, source):
-        field = fields[name]
-        if field.stagger or field.parity != -1 or not field.mirrored or field.order != 2:
-            raise OptionError(
-                f"{equation.name}: field is {field}; expected order 2, no stagger and parity -1 (odd about a surface), "
-                "because the equation is of second order in time"
-            )
-    if modulus.coefficient not in equation.coefficient_names:
-        raise OptionError(
-            f"{equation.name}: the coefficient of {modulus} is {modulus.coefficient!r}; expected one of "
-            f"{list(equation.coefficient_names)}, because the equation is of second order in time"
-        )
+    source = rate.terms[0][1]
     entries = {(m.target, m.rate): m.coefficient for m in equation.moduli}
-    back = entries.get((source, own.get(modulus.target, "")))
+    back = entries.get((source, _own_rates(equation).get(modulus.target, "")))
     if back != modulus.coefficient or len(entries) < len(equation.moduli):
         raise OptionError(
             f"{equation.name}: {modulus} changes {modulus.target!r} by the rate of {source!r}, and {source!r} changes "

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from ..errors import OptionError
-from .coupling import check_coupling
+from .coupling import check_coupled_rate, check_symmetry
 from .equation import Field
 from .terms import Contribution, DerivativeSum, TableEquation
 
@@ -41,17 +41,10 @@ class SecondOrderEquation(TableEquation):
     def check_modulus(self, modulus: Contribution, rate: DerivativeSum, fields: dict[str, Field]) -> None:
         """Check that the step is symmetric, so that the adjoint is the step itself."""
         if self.drives_rates:
-            check_coupling(self, modulus, rate, fields)
-            return
-        target, field = modulus.target, fields[modulus.target]
-        others = [m for m in self.moduli if m is not modulus and m.rate == modulus.rate]
-        wrong = [name for _, name in rate.terms if name != target]
-        if others or wrong or rate.operator not in ("D2", "change"):
-            fault = f"has the rate of {others[0]}" if others else f"adds {rate.operator} of {(wrong or [target])[0]!r}"
-            raise OptionError(
-                f"{self.name}: {modulus} {fault}; expected a rate for one contribution, D2 or change of the field "
-                "itself, because the equation is of second order in time"
-            )
+            check_coupled_rate(self, rate)
+        else:
+            self._check_own_rate(modulus, rate)
+        field = fields[modulus.target]
         if field.stagger or field.parity != -1 or not field.mirrored or field.order != 2:
             raise OptionError(
                 f"{self.name}: field is {field}; expected order 2, no stagger and parity -1 (odd about a surface), "
@@ -62,11 +55,28 @@ class SecondOrderEquation(TableEquation):
                 f"{self.name}: the coefficient of {modulus} is {modulus.coefficient!r}; expected one of "
                 f"{list(self.coefficient_names)}, because the equation is of second order in time"
             )
-        source = self.source_coefficients.get(target)
+        if self.drives_rates:
+            check_symmetry(self, modulus, rate)
+        else:
+            self._check_source(modulus, rate)
+
+    def _check_own_rate(self, modulus, rate):
+        target = modulus.target
+        others = [m for m in self.moduli if m is not modulus and m.rate == modulus.rate]
+        wrong = [name for _, name in rate.terms if name != target]
+        if others or wrong or rate.operator not in ("D2", "change"):
+            fault = f"has the rate of {others[0]}" if others else f"adds {rate.operator} of {(wrong or [target])[0]!r}"
+            raise OptionError(
+                f"{self.name}: {modulus} {fault}; expected a rate for one contribution, D2 or change of the field "
+                "itself, because the equation is of second order in time"
+            )
+
+    def _check_source(self, modulus, rate):
+        source = self.source_coefficients.get(modulus.target)
         if (rate.operator == "D2") != (source == modulus.coefficient) or source is None:
             raise OptionError(
-                f"{self.name}: source_coefficients[{target!r}] is {source!r}; expected the coefficient of its D2 and "
-                "of no other rate"
+                f"{self.name}: source_coefficients[{modulus.target!r}] is {source!r}; expected the coefficient of its "
+                "D2 and of no other rate"
             )
 
     @property

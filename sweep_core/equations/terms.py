@@ -206,11 +206,11 @@ class TableEquation(Equation):
     ) -> dict[str, Any]:
         value: dict[str | None, Any] = dict(zip(self.coefficient_names_in(ops.ndim), coefficients, strict=True))
         value |= ops.constants
-        moduli, new = self.moduli_in(ops.ndim), dict(state)
+        moduli, new, drives_rates = self.moduli_in(ops.ndim), dict(state), self.drives_rates
         for stage in self.stages(ops.ndim):
             used = {m.rate for m in moduli for f in stage if m.target == f.name}
             rates = {r.name: self._rate(ops, new, r) for r in self.rates_in(ops.ndim) if r.name in used}
-            if self.drives_rates:
+            if drives_rates:
                 fields = {f.name: f for f in stage}
                 for rate in self.rates_in(ops.ndim):
                     field = fields[rate.terms[0][1]]
@@ -222,7 +222,7 @@ class TableEquation(Equation):
                     for m in moduli
                     if m.target == name
                 )
-                change = sum(parts) if self.drives_rates else ops.off_surface(field, sum(parts))
+                change = sum(parts) if drives_rates else ops.off_surface(field, sum(parts))
                 if field.order == 0:
                     new[name] = change
                 elif field.order == 1:
@@ -230,7 +230,7 @@ class TableEquation(Equation):
                 else:
                     old, new[f"{name}_old"] = new[f"{name}_old"], new[name]
                     advanced = 2 * new[name] - old + change
-                    new[name] = advanced if self.drives_rates else inject(name, advanced)
+                    new[name] = advanced if drives_rates else inject(name, advanced)
         return {name: new[name] for name in state}
 
     def _rate(self, ops, state, rate):

@@ -228,12 +228,13 @@ def _coefficients(equation, problem, models):
     if not isinstance(coefficients, tuple | list) or len(coefficients) != len(names):
         count = f"{len(coefficients)} values" if isinstance(coefficients, tuple | list) else type(coefficients).__name__
         _refuse(equation, "coefficients", count, f"a tuple of {len(names)}: {list(names)}")
+    admissible = _admissible(equation, models)
     for name, c in zip(names, coefficients, strict=True):
         try:
             np.broadcast_to(c, shape)
         except (ValueError, TypeError):
             _refuse(equation, f"coefficient {name!r}", _shape(c), f"an array of the parameters' shape, here {shape}")
-        if _admissible(equation, models):
+        if admissible:
             _check_values(equation, f"coefficient {name!r}", np.asarray(c), equation.coefficient_ranges.get(name))
     return tuple(np.broadcast_to(c, (1, *shape)) for c in coefficients)
 
