@@ -77,9 +77,7 @@ struct ForwardStep {
   // Adds a source to a field. In a coupled system the source adds to the rate of the field, which changes others too.
   SWEEP_HD static void inject(const View& v, const Cell& c, int field, Value amount) {
     if constexpr (is_coupled) {
-      each_coupled(field, [&](auto target, auto coefficient, auto) SWEEP_INLINE {
-        v.field[v.at(decltype(target)::value, c)] += v.coefficient[v.at(decltype(coefficient)::value, c)] * amount;
-      });
+      add_to_rate(v, c, field, amount);
       for_axes<table.fields>([&](auto index) SWEEP_INLINE {
         constexpr int f = decltype(index)::value, place = table.history_index_of_rate[table.own_rate(f)];
         if (f == field && v.in_slot(c)) v.slot[v.slot_at(place, c)] += amount;
@@ -123,7 +121,7 @@ struct ForwardStep {
 
   SWEEP_HD static void scatter_source(const View& v, const Cell& c, int field, Value amount, Value varied) {
     if constexpr (is_coupled) {
-      each_coupled(field, [&](auto target, auto coefficient, auto) SWEEP_INLINE {
+      each_coupled(field, [&](auto target, auto coefficient) SWEEP_INLINE {
         const ptrdiff_t at = v.at(decltype(coefficient)::value, c);
         v.scattered[v.at(decltype(target)::value, c)] += v.tangent[at] * amount + v.coefficient[at] * varied;
       });
@@ -144,13 +142,19 @@ struct ForwardStep {
   }
 
  protected:
-  // Calls f(target, coefficient, modulus) for each field that the rate of a field changes in a coupled system.
+  // Calls f(target, coefficient) for each field that the rate of a field changes in a coupled system.
   template <class F>
   SWEEP_HD static void each_coupled(int field, const F& f) {
     for_axes<table.moduli>([&](auto index) SWEEP_INLINE {
       constexpr int m = decltype(index)::value, target = table.modulus[m].target;
       constexpr int coefficient = table.modulus[m].coefficient, own = field_of_rate(table.modulus[m].rate);
-      if (own == field) f(std::integral_constant<int, target>{}, std::integral_constant<int, coefficient>{}, index);
+      if (own == field) f(std::integral_constant<int, target>{}, std::integral_constant<int, coefficient>{});
+    });
+  }
+  // Adds an amount to the rate of a field in a coupled system, after the step has changed the fields by the rate.
+  SWEEP_HD static void add_to_rate(const View& v, const Cell& c, int field, Value amount) {
+    each_coupled(field, [&](auto target, auto coefficient) SWEEP_INLINE {
+      v.field[v.at(decltype(target)::value, c)] += v.coefficient[v.at(decltype(coefficient)::value, c)] * amount;
     });
   }
   // The field whose second differences are a rate.

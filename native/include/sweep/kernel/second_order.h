@@ -57,10 +57,7 @@ struct SecondOrderParts : ForwardStep<Physics, Value, NDIM, HALF> {
   }
   // Adds a residual to nu of a field, and S times the residual to the fields that the rate of the field changes.
   SWEEP_HD static void inject_coupled(const View& v, const Cell& c, int field, Value amount, Value* filter_memory) {
-    const Value stretched = stretch(v, c, filter_memory, amount);
-    Forward::each_coupled(field, [&](auto target, auto coefficient, auto) SWEEP_INLINE {
-      v.field[v.at(decltype(target)::value, c)] += v.coefficient[v.at(decltype(coefficient)::value, c)] * stretched;
-    });
+    Forward::add_to_rate(v, c, field, stretch(v, c, filter_memory, amount));
     v.adjoint[v.at(first_sum(field), c)] += amount;
     v.adjoint[v.at(adjoint_state(field), c)] += amount;
     if (!v.is_imaged(c)) return;
