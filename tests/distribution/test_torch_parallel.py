@@ -145,8 +145,8 @@ def test_parts_run_at_once_and_share_the_threads_and_the_memory(both, threads, m
     meeting, shares = threading.Barrier(2, timeout=30), []
 
     def watched(*arguments):
-        meeting.wait()  # breaks unless both parts are here
         shares.append((torch.get_num_threads(), left_on(torch.device("cpu"))))
+        meeting.wait()  # breaks unless both parts are here, and neither runs before both are measured
         return run(*arguments)
 
     run = parallel_solver.run
