@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace
 
@@ -35,9 +36,11 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def cluster():
     """One cluster for all tests; most of its workers never import torch, which takes seconds."""
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
-        cluster.scheduler.allowed_failures = 1
-        yield cluster
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    cluster.scheduler.allowed_failures = 1
+    yield cluster
+    with suppress(KeyError):  # Dask may retire a worker that a test killed (dask/distributed issue 5919)
+        cluster.close()
 
 
 @pytest.fixture(scope="module")
