@@ -27,7 +27,7 @@ from sweep_core.problem import Problem
 from .memory import allocating, left_on
 from .operators import Task, born_p, forward_p, snapshots_p
 from .ops import JaxOps, mark_inadmissible
-from .private import ShapedArray
+from .private import ShapedArray, Tracer
 from .shim import forced_isa
 
 
@@ -74,11 +74,16 @@ def propagate(problem: Problem, shape: CallShape, shots: Shots, models, kind: st
     task = Task(kind, problem, shape, history, forced_isa(library))
     earth = None
     if interpolated(shots.sources, shots.receivers):
-        constants = tuple(map(jax.lax.stop_gradient, models))
+        constants = tuple(without_gradient(m) for m in models)
         if unread or has_contacts(problem.equation.solid(*map(np.asarray, constants))):
             earth = constants
     survey = _survey(task, shots.sources, shots.receivers, shots.mask, earth)
     return _propagate(task, unread, survey, shots.wavelet, shots.mask, tuple(models))
+
+
+def without_gradient(x):
+    """Return the array that `jax.grad` wraps; an array that can be read stays so, also inside `jax.jit`."""
+    return jax.lax.stop_gradient(x) if isinstance(x, Tracer) else x
 
 
 @partial(jax.jit, static_argnums=(0,))

@@ -179,10 +179,15 @@ def one_of(*allowed: Any) -> Validator:
     return check
 
 
+def counting(instance: Any, attribute: Any, value: Any) -> None:
+    """Check a whole number from 1 on."""
+    check_whole(value, f"{type(instance).__name__}: {attribute.name}", 1)
+
+
 def positive(instance: Any, attribute: Any, value: Any) -> None:
     """Check a whole number from 1 on, or None."""
     if value is not None:
-        check_whole(value, f"{type(instance).__name__}: {attribute.name}", 1)
+        counting(instance, attribute, value)
 
 
 def amount(expected: str, optional: bool = False) -> Validator:

@@ -43,7 +43,7 @@ class Stage:
         A value is not as described.
     """
 
-    iterations: int = attrs.field(validator=validators.positive)
+    iterations: int = attrs.field(validator=validators.counting)
     low: float | None = attrs.field(default=None, validator=_corner)
     high: float | None = attrs.field(default=None, validator=_corner)
     shots: int | None = attrs.field(default=None, validator=validators.positive)

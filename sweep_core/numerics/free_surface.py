@@ -21,6 +21,11 @@ class Closure(NamedTuple):
     backward: np.ndarray
 
 
+def one_sided_rows(order: int) -> int:
+    """Return the number of rows below a free surface whose differences of solids have weights of their own."""
+    return 1 if order == 2 else max(order // 2, 4)
+
+
 @lru_cache
 def closure(order: int) -> Closure:
     """Return differences with whole_j backward_jm = -half_m forward_mj at all nodes; interior rows are as usual.
@@ -32,7 +37,7 @@ def closure(order: int) -> Closure:
     kind: Strand 1994; O'Reilly et al. 2017.
     """
     n = check_order(order) // 2
-    rows, degree = (1, 1) if order == 2 else (max(n, 4), 2)
+    rows, degree = one_sided_rows(order), 1 if order == 2 else 2
     wide = rows + n
     weights = np.concatenate([-staggered_derivative(order)[::-1], staggered_derivative(order)])
 
@@ -56,7 +61,7 @@ def closure(order: int) -> Closure:
 def closed_rows(equation) -> int:
     """Return the number of rows below a free surface in which operators or their transposes have special weights."""
     order, half = equation.spatial_order, equation.spatial_order // 2
-    return half if equation.levels == 2 else (1 if order == 2 else max(half, 4)) + half
+    return half if equation.levels == 2 else one_sided_rows(order) + half
 
 
 def rows_under_surface(stencil: Stencil, field, rows: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from ..equations.equation import Equation
 from ..errors import DomainError, OptionError, UnsupportedError
 from ..memory.options import MemoryOptions, resolve_memory
 from ..numerics.cpml import CPML, layer_types, widths
-from ..numerics.free_surface import closed_rows
+from ..numerics.free_surface import closed_rows, one_sided_rows
 from ..numerics.grid import MOST_CELLS, Grid, make_grid
 from ..numerics.pml_width import stated_width
 from .equation_check import check_equation
@@ -64,6 +64,13 @@ def check_cells(equation: Equation, grid: Grid, pml: Sequence[tuple[int, int]], 
         raise DomainError(
             f"the model and the PML below it have {cells} cells along z; expected at least {rows} for a free surface "
             f"at spatial_order {order}"
+        )
+    # The adjoint of memory variables takes the differences between nodes to be those of the interior.
+    rows = one_sided_rows(order) + 1
+    if free_surface and pml[0][1] and grid.shape[0] < rows and not all(f.mirrored for f in equation.fields):
+        raise DomainError(
+            f"the model has {grid.shape[0]} cells along z above a PML; expected at least {rows} for a free surface of "
+            f"{equation.name} at spatial_order {order}"
         )
 
 

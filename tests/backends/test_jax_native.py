@@ -3,12 +3,13 @@
 import re
 import subprocess
 
+import attrs
 import numpy as np
 import pytest
 from building import COMPILER
-from laws import case, error
+from laws import case, error, variant
 
-from sweep_core import Acoustic, DomainError, MemoryOptions, StabilityError
+from sweep_core import Acoustic, DomainError, Elastic, MemoryOptions, StabilityError
 from sweep_core.execution.call_checks import check_call
 from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.native import compiled_call, plan_history
@@ -136,6 +137,25 @@ def test_jit_gives_the_same_results(setting):
     value, gradients = jax.value_and_grad(misfit, (0, 1))(*arrays)
     compiled, slopes = jax.jit(jax.value_and_grad(misfit, (0, 1)))(*arrays)
     assert_close([compiled, slopes], [value, gradients])
+
+
+@pytest.mark.parametrize("equation", [Acoustic, Elastic])
+def test_positions_between_nodes_alone_may_be_traced(equation):
+    """Models that a jitted function or a scan closes over can be read, and have contacts with fluids."""
+    setup = variant("between nodes", equation)
+    if equation is Elastic:
+        vp, vs, rho = setup.models
+        setup = attrs.evolve(setup, models=[vp, np.where(np.arange(len(vs))[:, None] < 8, 0, vs), rho])
+    wavelet, *models = (jnp.asarray(x) for x in (setup.shots.wavelet, *setup.models))
+    solver, sources = PropJax(**setup.arguments, impl="c"), jnp.asarray(setup.shots.sources)
+
+    def record(sources, receivers):
+        return solver(wavelet, sources, receivers, models)
+
+    expected = ReferenceExecutor().forward(setup.problem, setup.shots, setup.models)
+    assert error(jax.jit(record)(sources, setup.shots.receivers), expected) <= 1e-12
+    repeated = jax.lax.map(lambda further: record(sources + further, setup.shots.receivers), jnp.zeros(2))
+    assert error(repeated[1], expected) <= 1e-12
 
 
 @pytest.mark.parametrize("indices", [(0,), (1,), (2,), (3,), (0, 2), (1, 2, 3)], ids=str)

@@ -17,6 +17,7 @@ from sweep_core import (
     make_problem,
 )
 from sweep_core.errors import UnknownOptionError
+from sweep_core.inversion import LBFGS, Stage
 from sweep_core.memory.options import resolve_memory
 
 WRONG = {
@@ -48,6 +49,9 @@ WRONG = {
     "a number for a folder": (CkptOptions, {"storage": "disk", "directory": 3}, "directory is 3; expected the path"),
     "a folder of two names": (CkptOptions, {"storage": "disk", "directory": "a\0b"}, "directory is 'a.*; expected the"),
     "interval": (MemoryOptions, {"interval": 0}, "interval is 0"),
+    "no interval": (MemoryOptions, {"interval": None}, "interval is None; expected a whole number from 1 on"),
+    "no iterations": (Stage, {"iterations": None}, "Stage: iterations is None; expected a whole number from 1 on"),
+    "no pairs": (LBFGS, {"memory": None}, "LBFGS: memory is None; expected a whole number from 1 on"),
     "budget": (MemoryOptions, {"budget": -1}, "budget is -1"),
     "known rows": (MemoryOptions, {"known_above": -1}, "known_above is -1; expected a row of the models"),
     "a fraction of known rows": (MemoryOptions, {"known_above": 4.5}, "known_above is 4.5; expected a row"),
