@@ -12,7 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT), str(HERE)]
+sys.path[:0] = [str(ROOT), str(HERE), *map(str, ROOT.glob("plugins/*"))]
 
 from docutils import nodes  # noqa: E402
 from reference import pages, write_reference  # noqa: E402

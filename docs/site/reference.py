@@ -48,7 +48,7 @@ TASKS = (
     Task("certify", "Certify a set-up", "Look for silent mistakes.", USERS, "", "sweep_core.certify"),
     Task("distribution", "Many processes and devices", "Share out shots.", USERS,
          "ShotPlan ParallelTorch ParallelJax parallel",
-         "sweep_core.distribution sweep_torch.distribution sweep_jax.distribution"),
+         "sweep_core.distribution sweep_torch.distribution sweep_jax.distribution sweep_dask"),
     Task("errors", "Errors and warnings", "Catch a refusal.", USERS, ""),
     Task("types", "Types", "Read the annotations.", USERS, "", "sweep_core.typing"),
     Task("sweep-solver", "Scripts of sweep-solver", "Run them with changed imports.", USERS, "", "sweep_compat"),
@@ -63,7 +63,11 @@ TASKS = (
     Task("command-line", "Command line", "Start the command from Python.", AUTHORS, "", "sweep_core.cli"),
 )  # fmt: skip
 
-PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["scikit-build"]["wheel"]["packages"]
+PACKAGES = [
+    *tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["scikit-build"]["wheel"]["packages"],
+    *sorted(folder.name for folder in ROOT.glob("plugins/*/sweep_*")),
+]
+"""The packages of a wheel, and those of plugins/."""
 
 
 @attrs.frozen
@@ -81,7 +85,7 @@ class Page:
 
 
 def modules() -> list[str]:
-    """Return every public module of the packages that a wheel holds, packages before their modules."""
+    """Return every public module of the packages, packages before their modules."""
     names = list(PACKAGES)
     for package in PACKAGES:
         inner = pkgutil.walk_packages(import_module(package).__path__, f"{package}.")

@@ -7,7 +7,6 @@ import attrs
 import numpy as np
 
 from ..errors import OptionError
-from ..numerics.free_surface import closure
 from ..numerics.grid import AXES, Grid
 
 
@@ -53,21 +52,6 @@ class NodeAverages:
         depth = -self.problem.grid.ndim
         top, rest = ((Ellipsis, rows, *(slice(None),) * (-depth - 1)) for rows in (slice(0, 1), slice(1, None)))
         return self.xp.concatenate([surface(*(x[top] for x in properties)), inside[rest]], depth)
-
-    def heights(self, like, stagger: str):
-        """Return the height in cells, of the shape of `like`, that each row of nodes stands for.
-
-        It is one, except below the free surface of a solid (:mod:`sweep_core.numerics.free_surface`). The nodes lie
-        half a cell further along z with the `stagger` ``"z"``.
-        """
-        one = 1 + 0 * like
-        if not self.problem.free_surface:
-            return one
-        near = closure(self.problem.equation.spatial_order)
-        first, depth = (near.half if stagger == "z" else near.whole), -self.problem.grid.ndim
-        after = (slice(None),) * (-depth - 1)
-        rows = [height * one[(Ellipsis, slice(row, row + 1), *after)] for row, height in enumerate(first.tolist())]
-        return self.xp.concatenate([*rows, one[(Ellipsis, slice(len(rows), None), *after)]], depth)
 
     def _next(self, x, axis):
         """Return the cell after each one along an axis."""

@@ -10,7 +10,7 @@ from ..equations.equation import Field
 from ..equations.terms import BETWEEN, OPERATORS
 from ..errors import OptionError, UnsupportedError
 from ..numerics.cpml import Profiles
-from ..numerics.free_surface import closed_rows, closure, closure_rows, rows_under_surface
+from ..numerics.free_surface import closed_rows, closure_rows, mean_rows, node_heights, rows_under_surface
 from ..numerics.stencils import (
     Stencil,
     first_derivative,
@@ -132,14 +132,18 @@ def surface_rows(problem, operator: str, field: Field) -> np.ndarray:
     Raises
     ------
     UnsupportedError
-        If the field is not mirrored, and the operator is not the staggered difference.
+        If the field is not mirrored, and the operator is neither the staggered difference nor the mean of an odd field.
     """
     order = problem.equation.spatial_order
     if field.mirrored:
         return rows_under_surface(stencil_of(problem, operator, 0, field), field, order)[: order // 2]
+    if operator == "mean" and field.parity < 0:
+        # Values below the last cell are zero.
+        return mean_rows(stencil_of(problem, operator, 0, field), order, field)[:, : problem.padded_shape[0]]
     if operator != "D":
         raise UnsupportedError(
-            f"{problem.equation.name}: {operator} of {field.name} along z has no closure at a free surface; expected D"
+            f"{problem.equation.name}: {operator} of {field.name} along z has no closure at a free surface; expected "
+            "D, or the mean of a field of parity -1"
         )
     return closure_rows(order, field) * (problem.dt / problem.grid.spacing[0])
 
@@ -165,7 +169,6 @@ def heights(problem, field: Field) -> np.ndarray | None:
     """Return the height, in cells, of the medium around each row of nodes, if it is not one."""
     if not problem.free_surface or field.mirrored:
         return None
-    high, near = np.ones(problem.padded_shape[0]), closure(problem.equation.spatial_order)
-    first = near.half if "z" in field.stagger else near.whole
+    high, first = np.ones(problem.padded_shape[0]), node_heights(problem.equation.spatial_order, field)
     high[: len(first)] = first
     return high

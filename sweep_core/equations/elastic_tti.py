@@ -16,18 +16,16 @@ from .velocity_stress import VELOCITIES, VelocityStress, axes_of, compliance
 NUMBER = {"xx": 1, "yy": 2, "zz": 3, "yz": 4, "xz": 5, "xy": 6}
 """The number of each strain in the name of a stiffness (Voigt): c15 multiplies exz in sxx."""
 NORMAL, SHEAR = ("xx", "yy", "zz"), ("xy", "xz", "yz")
-HEIGHTS = {"mxz": "half", "myz": "half", "nxz": "whole_x", "nyz": "whole_y"}
-"""The coefficients of means that a free surface weighs."""
 
 
 def _name(prefix: str, first: str, second: str) -> str:
     return "{}{}{}".format(prefix, *sorted((NUMBER[first], NUMBER[second])))
 
 
-def _local(name: str, stagger: str, odd: bool, mirrored: bool = False) -> Field:
+def _local(name: str, stagger: str, odd: bool) -> Field:
     """Return a field that exists within a step; an odd one vanishes on a free surface."""
     ndims = (3,) if "y" in name else (2, 3)
-    return Field(name, "1", (*stagger, "t"), parity=-1 if odd else 0, mirrored=mirrored, ndims=ndims, order=0)
+    return Field(name, "1", (*stagger, "t"), parity=-1 if odd else 0, mirrored=False, ndims=ndims, order=0)
 
 
 def _coupling(ab: str) -> tuple[Field, ...]:
@@ -35,10 +33,10 @@ def _coupling(ab: str) -> tuple[Field, ...]:
     a, b, odd = *ab, "z" in ab
     return (
         _local(f"t{ab}", ab, odd),
-        _local(f"m{ab}", b, odd, odd),
+        _local(f"m{ab}", b, odd),
         _local(f"c{ab}", "", odd),
         _local(f"q{ab}", "", odd),
-        _local(f"n{ab}", a, odd, odd),
+        _local(f"n{ab}", a, odd),
     )
 
 
@@ -101,11 +99,10 @@ class ElasticTTI(VelocityStress):
         *(_name("r", aa, ab) for aa in NORMAL for ab in SHEAR),
         *("o45", "o46", "o56"),
         *(f"mu_{ab}" for ab in SHEAR),
-        *dict.fromkeys(HEIGHTS.values()),
     )
     constant_names: ClassVar[tuple[str, ...]] = ("zero",)
     coefficient_ranges: ClassVar[dict[str, str]] = {
-        **dict.fromkeys(("bx", "by", "bz", *HEIGHTS.values()), "positive"),
+        **dict.fromkeys(("bx", "by", "bz"), "positive"),
         **dict.fromkeys((f"mu_{ab}" for ab in SHEAR), "not negative"),
     }
     rates: ClassVar[tuple[DerivativeSum, ...]] = (
@@ -118,7 +115,7 @@ class ElasticTTI(VelocityStress):
         *VELOCITIES,
         *(Contribution(f"g{aa}", f"e{aa}") for aa in NORMAL),
         *(Contribution(f"t{ab}", f"e{ab}", f"mu_{ab}") for ab in SHEAR),
-        *(Contribution(f"m{ab}", f"mean_t{ab}", HEIGHTS.get(f"m{ab}")) for ab in SHEAR),
+        *(Contribution(f"m{ab}", f"mean_t{ab}") for ab in SHEAR),
         *(Contribution(f"c{ab}", f"mean_m{ab}") for ab in SHEAR),
         *(Contribution(f"d{aa}", f"same_g{bb}", _name("c", aa, bb)) for aa in NORMAL for bb in NORMAL),
         *(Contribution(f"d{aa}", f"same_c{ab}", _name("r", aa, ab)) for aa in NORMAL for ab in SHEAR),
@@ -126,7 +123,7 @@ class ElasticTTI(VelocityStress):
         *(Contribution(f"q{ab}", f"same_c{cd}", _name("o", ab, cd)) for ab in SHEAR for cd in SHEAR if ab != cd),
         # With it q of a plane is computed after c, as in space, and so together with d, which shares its rates.
         Contribution("qxz", "same_cxz", "zero"),
-        *(Contribution(f"n{ab}", f"mean_q{ab}", HEIGHTS.get(f"n{ab}")) for ab in SHEAR),
+        *(Contribution(f"n{ab}", f"mean_q{ab}") for ab in SHEAR),
         *(Contribution(f"s{aa}", f"same_d{aa}") for aa in NORMAL),
         *(Contribution(f"s{ab}", f"same_t{ab}") for ab in SHEAR),
         *(Contribution(f"s{ab}", f"mean_n{ab}", f"mu_{ab}") for ab in SHEAR),
@@ -182,7 +179,6 @@ class ElasticTTI(VelocityStress):
             ab: (inside if ab == "xy" else c)[ab, ab] for ab in planes
         }  # of sxy alone there are nodes on the surface
         yields = {ab: compliance(xp, c[ab, ab]) for ab in planes}
-        one = 1 + 0 * rho
         values = {f"b{axis}": b for axis, b in zip(axes, buoyancies(node_averages, rho), strict=True)}
         for (ab, cd), value in inside.items():
             if ab in NORMAL:
@@ -190,8 +186,6 @@ class ElasticTTI(VelocityStress):
             elif cd in planes and ab != cd:
                 values[_name("o", ab, cd)] = value * yields[ab] * yields[cd]
         values |= {f"mu_{ab}": node_averages.harmonic(shear[ab], *ab) for ab in planes}
-        values |= {"half": node_averages.heights(one, "z"), "whole_x": node_averages.heights(one, "")}
-        values["whole_y"] = values["whole_x"]
         return tuple(values[name] for name in self.coefficient_names_in(ndim))
 
     def speed(self, *parameters: Any) -> Any:

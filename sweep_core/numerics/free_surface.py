@@ -99,6 +99,28 @@ def closure_rows(order: int, field) -> np.ndarray:
     return rows
 
 
+def node_heights(order: int, field) -> np.ndarray:
+    """Return the heights (cells) that the first rows of nodes of a field that is not mirrored stand for.
+
+    All further rows stand for one cell.
+    """
+    near = closure(order)
+    return near.half if "z" in field.stagger else near.whole
+
+
+def mean_rows(stencil: Stencil, order: int, field) -> np.ndarray:
+    """Return the first rows of the mean along z of a field that is not mirrored, and is odd about the surface.
+
+    The nodes of the field count by their heights, so that means between whole and half nodes are transposes of each
+    other in the energy: whole_j M_jm = half_m M'_mj.
+    """
+    heights, half = node_heights(order, field), order // 2
+    rows = len(heights) + half
+    matrix = rows_under_surface(stencil, field, rows + half)[:rows]
+    matrix[:, : len(heights)] *= heights
+    return matrix
+
+
 def _conditions(known, rows, degree):
     """Return (matrix, value): differences exact for z^degree, as equations for (whole, half, Q row by row)."""
     wide, matrix, value = len(known), [], []

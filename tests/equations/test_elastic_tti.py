@@ -8,12 +8,14 @@ from dispersion_relation import frequencies
 from laws import executors
 
 import sweep_core as sweep
-from sweep_core import Elastic, ElasticTTI, ElasticVTI, make_problem
+from sweep_core import Elastic, ElasticTTI, ElasticVTI, UnsupportedError, make_problem
 from sweep_core.discretization.array_ops import NumpyOps, coefficients_of
+from sweep_core.discretization.operators import heights, stencil_of, surface_rows
 from sweep_core.execution.answers import record_error
+from sweep_core.numerics.free_surface import closed_rows
 from sweep_core.testing import entries
 from sweep_core.testing.cases import case, layered_case, reference_record, variant
-from sweep_core.testing.laws import Broken, fades, reciprocity
+from sweep_core.testing.laws import Broken, fades, forward_equals_reference, jacobian_and_adjoint, reciprocity
 
 (REFERENCE,) = entries.entries("reference")
 
@@ -91,6 +93,48 @@ def test_energy_does_not_grow_in_a_rough_earth_with_any_tilt(order, surface):
     for i in (1, 3, 4):
         models[i] = np.where(wet, 0, models[i])
     assert growth(equation, models, free_surface=surface) < 1e-7
+
+
+def under_a_surface(order, rows):
+    return make_problem(ElasticTTI(order), (rows, order), 10.0, 1e-3, pml_width=0, free_surface=True)
+
+
+@pytest.mark.parametrize("order", [2, 4, 8, 16])
+def test_means_below_a_surface_are_transposes_by_the_heights_of_nodes(order):
+    """With as many rows as the surface needs, and with more."""
+    for rows in (closed_rows(ElasticTTI(order)), 40):
+        problem, matrices = under_a_surface(order, rows), []
+        for name in ("mxz", "nxz"):
+            field = problem.field(name)
+            stencil = stencil_of(problem, "mean", 0, field)
+            matrix = np.zeros((rows, rows + 2 * order))
+            for k, w in enumerate(stencil.weights, start=1):
+                for shift in (k - stencil.back, stencil.ahead - k):
+                    matrix += w * np.eye(rows, rows + 2 * order, shift + order)
+            matrix = matrix[:, order : rows + order]
+            first = surface_rows(problem, "mean", field)
+            matrix[: len(first)] = 0
+            matrix[: len(first), : first.shape[1]] = first
+            matrices.append(matrix)
+        half, whole = (heights(problem, problem.field(name)) for name in ("mxz", "nxz"))
+        energy, transposed = whole[:, None] * matrices[0], half[:, None] * matrices[1]
+        np.testing.assert_allclose(energy[1:], transposed.T[1:], rtol=0, atol=1e-14)
+        np.testing.assert_allclose(matrices[1][:, 0], 0)  # zero on the surface
+
+
+@pytest.mark.parametrize("order", [4, 8])
+def test_waves_in_the_thinnest_earth_under_a_surface_keep_the_laws(order):
+    (param,), rows = executors("torch-c"), closed_rows(ElasticTTI(order))
+    setup = variant("free surface", ElasticTTI, order, shape=(rows, 14))
+    setup = attrs.evolve(setup, arguments=setup.arguments | {"pml_width": (0, 0, 3, 3)})
+    forward_equals_reference(param.values[0], setup)
+    jacobian_and_adjoint(param.values[0], setup)
+
+
+def test_the_mean_of_a_field_that_is_not_odd_is_refused_under_a_surface():
+    problem = under_a_surface(4, 20)
+    with pytest.raises(UnsupportedError, match="mean of mxz along z has no closure .* expected D, or the mean of a"):
+        surface_rows(problem, "mean", attrs.evolve(problem.field("mxz"), parity=0))
 
 
 def test_source_and_receiver_change_places_between_walls():
