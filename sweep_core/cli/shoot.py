@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from .._util.arrays import numpy_of
+from .._util.validators import check_whole
 from ..acquisition.shots import Shots
 from ..errors import MemoryLimitError, OptionError
 from ..inversion.batches import batches
@@ -54,8 +55,7 @@ def run(parsed: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     config = read_configured(parsed)
-    if parsed.batch < 1:
-        raise OptionError(f"--batch is {parsed.batch}; expected a whole number of shots from 1 on")
+    check_whole(parsed.batch, "--batch", 1, "shots")
     if parsed.out is None and config.survey is None:
         raise OptionError(
             f"{config.path} has no [survey], so [data] names the observed gathers; name another file by --out"
