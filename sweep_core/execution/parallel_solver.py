@@ -43,28 +43,9 @@ class ParallelSolver(WaveSolver[A]):
 
 
 def check_parallel(solver: Any, kind: type, devices: Any) -> list[Any]:
-    """Return the devices of ``parallel(solver, devices)`` as a list, after checks of both arguments.
+    """Return the devices of ``parallel(solver, devices)``, one or more, as a list.
 
-    Parameters
-    ----------
-    solver : object
-        The argument `solver`.
-    kind : type
-        PropTorch or PropJax.
-    devices : object
-        The argument `devices`.
-
-    Returns
-    -------
-    list
-        The devices, one or more.
-
-    Raises
-    ------
-    OptionError
-        `solver` is no solver of the framework.
-    DeviceError
-        `devices` is no list of devices.
+    An OptionError refuses a solver that is not of `kind`, PropTorch or PropJax.
     """
     if not isinstance(solver, kind):
         raise OptionError(f"solver is {solver!r}; expected a {kind.__name__}, such as {kind.__name__}(equation, ...)")
