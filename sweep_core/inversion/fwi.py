@@ -16,9 +16,8 @@ from ..errors import OptionError
 from ..memory import MemoryOptions
 from ..misfit import Misfit, by_name, least_squares
 from ..plugins import Observation, ObserverRecord, registry
-from .bad_shots import BadShots, check_skippable, name_shots, zero_bad_data
+from .bad_shots import BadShots, name_shots, zero_bad_data
 from .chunks import DEFAULT, choose_batch
-from .encoding import check_encodable
 from .identity import environment, identity
 from .journal import Journal
 from .objective import make_objective
@@ -28,7 +27,7 @@ from .reporter import Reporter
 from .signals import checkpoint_on_signals
 from .solver import problem_of
 from .stage import Stage
-from .stage_checks import check_interval, check_stages, list_stages, with_defaults
+from .stage_checks import check_features, check_interval, check_stages, list_stages, with_defaults
 from .stage_runner import StageRunner
 from .unknowns import check_steps, make_unknowns, one_earth
 
@@ -216,11 +215,7 @@ def invert(
         batch = choose_batch(solver, data, stage_list)
         data = data if batch == data.batch else attrs.evolve(data, batch=batch)
     shots = data.shots
-    for stage in stage_list:
-        if skip_bad_shots:
-            check_skippable(stage)
-        if stage.encoded:
-            check_encodable(shots, stage.misfit or misfit, data.weights if stage.weights is None else stage.weights)
+    check_features(stage_list, data, skip_bad_shots)
     about = {} if folder is None and ranks.size == 1 else identity(
         problem=attrs.evolve(problem, memory=MemoryOptions(), check_finite=None), equation=type(problem.equation),
         wavelet=numpy_of(wavelet), sources=shots.sources,

@@ -8,7 +8,9 @@ import attrs
 
 from .._util.validators import is_whole
 from ..errors import OptionError, SweepError
+from .bad_shots import check_skippable
 from .descent import spread
+from .encoding import check_encodable
 from .lbfgs import LBFGS
 from .objective import Objective
 from .observed_data import check_used
@@ -32,6 +34,16 @@ def with_defaults(stage: Stage, optimiser: Any, regularise: Any) -> Stage:
         stage, optimiser=stage.optimiser or optimiser or LBFGS(),
         regularise=regularise if stage.regularise is None else stage.regularise,
     )  # fmt: skip
+
+
+def check_features(stages: Sequence[Stage], data: Objective, skip_bad_shots: bool) -> None:
+    """Check that stages can leave out shots if they must, and can encode the shots if they are to."""
+    for stage in stages:
+        if skip_bad_shots:
+            check_skippable(stage)
+        if stage.encoded:
+            weights = data.weights if stage.weights is None else stage.weights
+            check_encodable(data.shots, stage.misfit or data.misfit, weights)
 
 
 def check_stages(stages: Sequence[Stage], data: Objective) -> None:
