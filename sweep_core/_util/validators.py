@@ -130,9 +130,7 @@ def check_whole(value: Any, name: str, least: int, noun: str = "") -> int:
     return int(value)
 
 
-def environment_number(
-    name: str, least: int, environ: Mapping[str, str] | None = None, default: int | None = None
-) -> int:
+def environment_number(name: str, least: int, environ: Mapping[str, str] | None, default: int | None = None) -> int:
     """Return the whole number, from `least` on, that an environment states; without one `default`, or else `least`."""
     stated = (os.environ if environ is None else environ).get(name)
     if stated is None:

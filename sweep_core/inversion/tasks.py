@@ -61,7 +61,7 @@ def values_of_shots(
 
 def sum_of_shots(
     objective: Any, pull: Callable[..., Any], models: Sequence[np.ndarray], indices: np.ndarray,
-    after: Callable[[Any, Any], None] | None = None,
+    after: Callable[[Any, Any], None] | None,
 ) -> tuple[float, list[np.ndarray]]:  # fmt: skip
     """Return the sums over some shots of the misfits and gradients that ``pull(part, models, [0])`` returns.
 

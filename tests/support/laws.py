@@ -173,7 +173,7 @@ def _torch(impl, device="cpu"):
     return Framework(f"torch-{impl}" + ("" if device == "cpu" else f"-{device}"), make, 0.0, solver, pullback)
 
 
-def _jax(impl, device="cpu"):
+def _jax(impl):
     def make():
         import sweep_jax
 
@@ -201,7 +201,7 @@ def _jax(impl, device="cpu"):
 
     # XLA fuses the steps of a chunk differently.
     rounding = 1e-12 if impl == "eager" else 0.0
-    return Framework(f"jax-{impl}" + ("" if device == "cpu" else f"-{device}"), make, rounding, solver, pullback)
+    return Framework(f"jax-{impl}", make, rounding, solver, pullback)
 
 
 def has(module: str) -> bool:
