@@ -208,8 +208,7 @@ def run_on_devices(
         x = x[rows] if own.get(name, True) else jnp.broadcast_to(x, (plan.size, *x.shape))
         return jax.device_put(x, there, src=here)
 
-    split = tuple(name for name in arrays if own.get(name, True))
-    program = _program(attrs.evolve(problem, check_finite=False), impl, there, split, len(models), snapshots)
+    program = _program(attrs.evolve(problem, check_finite=False), impl, there, len(models), snapshots)
     with native.refusals(problem.memory):
         results = program({name: parts(name, x) for name, x in arrays.items()})
         used = np.flatnonzero(weights)
@@ -224,10 +223,8 @@ def _sharding(devices: tuple[jax.Device, ...]) -> NamedSharding:
 
 
 @lru_cache
-def _program(
-    problem: Problem, impl: str, there: NamedSharding, split: tuple[str, ...], models: int, snapshots: Any
-) -> Any:
-    """Return the function of arrays with a part for each device; those that are not `split` are whole in each part.
+def _program(problem: Problem, impl: str, there: NamedSharding, models: int, snapshots: Any) -> Any:
+    """Return the function of arrays with a part for each device: the rows of its shots, or a copy of a shared array.
 
     Nothing is summed inside: devices that wait for each other in a program give up after some seconds.
     """
