@@ -18,6 +18,7 @@ from sweep_core.distribution import ShotPlan
 from sweep_core.errors import DeviceError, UnsupportedError
 from sweep_core.execution.call_checks import check_problem_and_shots, check_record
 from sweep_core.execution.parallel_solver import ParallelSolver, check_parallel
+from sweep_core.execution.wave_solver import Survey
 from sweep_core.plugins import Support
 from sweep_core.problem import Problem
 from sweep_core.typing import Device, Models
@@ -104,38 +105,21 @@ class ParallelJax(ParallelSolver[jax.Array]):
             )
         for device in self.devices:
             choose_impl(solver.problem, solver._requested, device)
-        self.solver = solver
+        self.solver, self.problem = solver, solver.problem
 
     @property
     def executor(self) -> DevicesExecutor:
         """The backend over these devices: a :class:`sweep_core.Executor`, which an inversion calls."""
         return DevicesExecutor(self.solver._requested, self.devices)
 
-    def _record(
-        self,
-        wavelet: Any,
-        sources: Any,
-        receivers: Any,
-        models: Any,
-        receiver_mask: Any,
-        snapshots: Snapshots | None,
-    ) -> Any:
-        shots = Shots(wavelet, sources, receivers, receiver_mask)
+    def _record(self, survey: Survey, models: Any, snapshots: Snapshots | None) -> Any:
+        shots = Shots(*survey)
         record, waves = run_on_devices(self.problem, self.solver._requested, shots, models, self.devices, snapshots)
         self.solver._caution(values_at_host, models, shots)
         return record if snapshots is None else (record, {field: waves[field] for field in snapshots.fields})
 
-    def _born(
-        self,
-        wavelet: Any,
-        sources: Any,
-        receivers: Any,
-        models: Any,
-        receiver_mask: Any,
-        perturbations: Any,
-        d_wavelet: Any,
-    ) -> Any:
-        shots = Shots(wavelet, sources, receivers, receiver_mask)
+    def _born(self, survey: Survey, models: Any, perturbations: Any, d_wavelet: Any) -> Any:
+        shots = Shots(*survey)
         record = self.executor._born(self.problem, shots, models, perturbations, d_wavelet)
         self.solver._caution(values_at_host, models, shots)
         return record
@@ -224,8 +208,7 @@ def run_on_devices(
         x = x[rows] if own.get(name, True) else jnp.broadcast_to(x, (plan.size, *x.shape))
         return jax.device_put(x, there, src=here)
 
-    split = tuple(name for name in arrays if own.get(name, True))
-    program = _program(attrs.evolve(problem, check_finite=False), impl, there, split, len(models), snapshots)
+    program = _program(attrs.evolve(problem, check_finite=False), impl, there, len(models), snapshots)
     with native.refusals(problem.memory):
         results = program({name: parts(name, x) for name, x in arrays.items()})
         used = np.flatnonzero(weights)
@@ -240,10 +223,8 @@ def _sharding(devices: tuple[jax.Device, ...]) -> NamedSharding:
 
 
 @lru_cache
-def _program(
-    problem: Problem, impl: str, there: NamedSharding, split: tuple[str, ...], models: int, snapshots: Any
-) -> Any:
-    """Return the function of arrays with a part for each device; those that are not `split` are whole in each part.
+def _program(problem: Problem, impl: str, there: NamedSharding, models: int, snapshots: Any) -> Any:
+    """Return the function of arrays with a part for each device: the rows of its shots, or a copy of a shared array.
 
     Nothing is summed inside: devices that wait for each other in a program give up after some seconds.
     """

@@ -13,6 +13,7 @@ from sweep_core.acquisition.shots import Shots
 from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.execution.call_checks import check_models
 from sweep_core.execution.propagator import Propagator, stated_device
+from sweep_core.execution.wave_solver import Survey
 
 from .devices import KINDS, check_device, default_device, device_name
 from .executor import (
@@ -73,27 +74,17 @@ class PropJax(Propagator[jax.Array]):
     def _own_models(self) -> Any:
         return self._models
 
-    def _record(
-        self, wavelet: Any, sources: Any, receivers: Any, models: Any, receiver_mask: Any, snapshots: Snapshots | None
-    ) -> Any:
-        shots = Shots(wavelet, sources, receivers, receiver_mask)
-        record, fields, self._flag = run(self.problem, self._requested, shots, models, self.device, snapshots)
+    def _record(self, survey: Survey, models: Any, snapshots: Snapshots | None) -> Any:
+        shots = Shots(*survey)
+        record, fields, flag = run(self.problem, self._requested, shots, models, self.device, snapshots)
+        self._flags = [flag]
         self._caution(values_at_host, models, shots)
         if snapshots is None:
             return record
         return record, {field: fields[field] for field in snapshots.fields}  # jit sorts the keys of results
 
-    def _born(
-        self,
-        wavelet: Any,
-        sources: Any,
-        receivers: Any,
-        models: Any,
-        receiver_mask: Any,
-        perturbations: Any,
-        d_wavelet: Any,
-    ) -> Any:
-        shots = Shots(wavelet, sources, receivers, receiver_mask)
+    def _born(self, survey: Survey, models: Any, perturbations: Any, d_wavelet: Any) -> Any:
+        shots = Shots(*survey)
         record = born(self.problem, self._requested, shots, models, perturbations, self.device, d_wavelet)
         self._caution(values_at_host, models, shots)
         return record

@@ -18,6 +18,7 @@ from sweep_core.distribution import ShotPlan
 from sweep_core.errors import DeviceError
 from sweep_core.execution.call_checks import check_perturbations, check_problem_and_shots
 from sweep_core.execution.parallel_solver import ParallelSolver, check_parallel
+from sweep_core.execution.wave_solver import Survey
 from sweep_core.plugins import Support
 from sweep_core.problem import Problem
 from sweep_core.typing import Device, Models
@@ -99,7 +100,7 @@ class ParallelTorch(ParallelSolver[torch.Tensor], torch.nn.Module):
             )
         for device in self.devices:
             choose_impl(solver.problem, solver._requested, device)
-        self.solver = solver
+        self.solver, self.problem = solver, solver.problem
 
     @property
     def executor(self) -> DevicesExecutor:
@@ -107,33 +108,16 @@ class ParallelTorch(ParallelSolver[torch.Tensor], torch.nn.Module):
         return DevicesExecutor(self.solver._requested, self.devices)
 
     @outside_dynamo
-    def _record(
-        self,
-        wavelet: Any,
-        sources: Any,
-        receivers: Any,
-        models: Any,
-        receiver_mask: Any,
-        snapshots: Snapshots | None,
-    ) -> Any:
-        shots = Shots(wavelet, sources, receivers, receiver_mask)
+    def _record(self, survey: Survey, models: Any, snapshots: Snapshots | None) -> Any:
+        shots = Shots(*survey)
         impl = self.solver._requested
         record, fields, self._flags = run_on_devices(self.problem, impl, shots, models, self.devices, snapshots)
         self.solver._caution(values_at_host, models, shots)
         return record if snapshots is None else (record, fields)
 
     @outside_dynamo
-    def _born(
-        self,
-        wavelet: Any,
-        sources: Any,
-        receivers: Any,
-        models: Any,
-        receiver_mask: Any,
-        perturbations: Any,
-        d_wavelet: Any,
-    ) -> Any:
-        shots, impl = Shots(wavelet, sources, receivers, receiver_mask), self.solver._requested
+    def _born(self, survey: Survey, models: Any, perturbations: Any, d_wavelet: Any) -> Any:
+        shots, impl = Shots(*survey), self.solver._requested
         record = born_on_devices(self.problem, impl, shots, models, perturbations, self.devices, d_wavelet)
         self.solver._caution(values_at_host, models, shots)
         return record

@@ -14,6 +14,7 @@ from sweep_core.acquisition.snapshots import Snapshots
 from sweep_core.errors import DeviceError, DtypeError, ShapeError, UnsupportedError
 from sweep_core.execution.call_checks import check_models
 from sweep_core.execution.propagator import Propagator, stated_device
+from sweep_core.execution.wave_solver import Survey
 
 from . import compiling
 from .chain_memory import chain_of
@@ -82,9 +83,7 @@ class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
     def _own_models(self) -> Any:
         return [getattr(self, name) for name in self._names] or None
 
-    def _record(
-        self, wavelet: Any, sources: Any, receivers: Any, models: Any, receiver_mask: Any, snapshots: Snapshots | None
-    ) -> Any:
+    def _record(self, survey: Survey, models: Any, snapshots: Snapshots | None) -> Any:
         if torch.compiler.is_compiling():
             if is_exporting():
                 raise UnsupportedError(
@@ -93,48 +92,41 @@ class PropTorch(Propagator[torch.Tensor], torch.nn.Module):
                 )
             if snapshots is not None:
                 raise UnsupportedError("snapshots are not supported inside torch.compile; call the solver outside")
-            positions = [torch.as_tensor(x) for x in (sources, receivers)]
-            mask = None if receiver_mask is None else torch.as_tensor(receiver_mask)
-            sizes = wavelet_layout(self.problem, wavelet, positions[0])[0], len(self.problem.receiver_type)
-            return compiling.record(wavelet, *positions, mask, list(models), self._number, *sizes)
-        self._check_replica(wavelet, sources, receivers)
-        shots = Shots(wavelet, sources, receivers, receiver_mask)
-        record, fields, self._flag = run(self.problem, self.impl, shots, models, self.device, snapshots)
+            wavelet, *rest = survey
+            sources, receivers, mask = (None if x is None else torch.as_tensor(x) for x in rest)
+            sizes = wavelet_layout(self.problem, wavelet, sources)[0], len(self.problem.receiver_type)
+            return compiling.record(wavelet, sources, receivers, mask, list(models), self._number, *sizes)
+        shots = Shots(*survey)
+        self._check_replica(shots)
+        record, fields, flag = run(self.problem, self.impl, shots, models, self.device, snapshots)
+        self._flags = [flag]
         self._caution(values_at_host, models, shots)
         return record if snapshots is None else (record, fields)
 
-    def _born(
-        self,
-        wavelet: Any,
-        sources: Any,
-        receivers: Any,
-        models: Any,
-        receiver_mask: Any,
-        perturbations: Any,
-        d_wavelet: Any,
-    ) -> Any:
+    def _born(self, survey: Survey, models: Any, perturbations: Any, d_wavelet: Any) -> Any:
         if torch.compiler.is_compiling():
             raise UnsupportedError("born is not supported inside torch.compile; call it outside")
-        self._check_replica(wavelet, sources, receivers)
-        shots = Shots(wavelet, sources, receivers, receiver_mask)
+        shots = Shots(*survey)
+        self._check_replica(shots)
         record = born(self.problem, self.impl, shots, models, perturbations, self.device, d_wavelet)
         self._caution(values_at_host, models, shots)
         return record
 
-    def _check_replica(self, wavelet: Any, sources: Any, receivers: Any) -> None:
+    def _check_replica(self, shots: Shots) -> None:
         """Raise ShapeError where DataParallel cut an axis that does not count shots, or could not cut.
 
         DataParallel cuts each tensor along its first axis.
         """
         if not is_replica(self):
             return
+        wavelet, sources = shots.wavelet, shots.sources
         if not isinstance(sources, torch.Tensor):
             raise ShapeError(
                 f"sources are a {type(sources).__name__}, which DataParallel does not split, so that each replica "
                 "would model all shots; pass a torch.Tensor"
             )
         by_field = isinstance(wavelet, torch.Tensor) and wavelet_layout(self.problem, wavelet, sources)[1]
-        for name, x, ndim in (("wavelet", wavelet, 1 + by_field), ("receivers", receivers, 2)):
+        for name, x, ndim in (("wavelet", wavelet, 1 + by_field), ("receivers", shots.receivers, 2)):
             if isinstance(x, torch.Tensor) and x.ndim == ndim:
                 raise ShapeError(
                     f"{name} has shape {tuple(x.shape)} in a replica of DataParallel, which splits the first axis; "

@@ -143,7 +143,7 @@ def add_options(parser: argparse.ArgumentParser, cls: type) -> None:
         parser.add_argument(f"--{field.name.replace('_', '-')}", help=text + stated, default=argparse.SUPPRESS, **how)
 
 
-def read_options(cls: type[T], description: str, arguments: Sequence[str] | None = None) -> T:
+def read_options(cls: type[T], description: str, arguments: Sequence[str] | None) -> T:
     """Return options from a command line and, where ``--config`` names a TOML file, from its keys.
 
     The command line overrides the file, whose paths are relative to its own folder.

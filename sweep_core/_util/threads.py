@@ -34,23 +34,8 @@ class _Call(threading.Thread):
 def run_in_threads(calls: Sequence[Callable[[], Any]]) -> list[Any]:
     """Run calls at once; return their results in the order of the calls.
 
-    The function returns after all calls have ended. An exception in this thread meanwhile, such as KeyboardInterrupt,
-    interrupts the calls.
-
-    Parameters
-    ----------
-    calls : sequence of callable
-        Functions without arguments.
-
-    Returns
-    -------
-    list
-        The result of each call.
-
-    Raises
-    ------
-    BaseException
-        The error of the first call that failed.
+    The function returns after all calls have ended, and raises the error of the first call that failed. An exception in
+    this thread meanwhile, such as KeyboardInterrupt, interrupts the calls.
     """
     threads = [_Call(call) for call in calls]
     failure: BaseException | None = None

@@ -130,9 +130,7 @@ def check_whole(value: Any, name: str, least: int, noun: str = "") -> int:
     return int(value)
 
 
-def environment_number(
-    name: str, least: int, environ: Mapping[str, str] | None = None, default: int | None = None
-) -> int:
+def environment_number(name: str, least: int, environ: Mapping[str, str] | None, default: int | None = None) -> int:
     """Return the whole number, from `least` on, that an environment states; without one `default`, or else `least`."""
     stated = (os.environ if environ is None else environ).get(name)
     if stated is None:
@@ -151,23 +149,26 @@ def as_path(path: Any, name: str = "path") -> Path:
     return Path(path)
 
 
-def whole_numbers(values: Any, name: str, kind: str) -> np.ndarray:
-    """Return numbers of things, such as shots, as (n,) int64; DomainError for anything else, such as a mask."""
+def whole_numbers(values: Any, name: str, kind: str, count: int | None = None) -> np.ndarray:
+    """Return numbers of things, such as shots, as (n,) int64; DomainError for anything else, such as a mask.
+
+    If there are `count` things, a DomainError also refuses numbers below 0 and from `count` on.
+    """
     try:
         numbers = np.asarray(values if hasattr(values, "shape") else list(values))
     except (TypeError, ValueError):
         numbers = np.empty(())
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
         raise DomainError(f"{name} is {values!r}; expected numbers of {kind}, from 0 on")
-    return numbers.astype(np.int64)
+    numbers = numbers.astype(np.int64)
+    if count is not None and ((numbers < 0) | (numbers >= count)).any():
+        raise DomainError(f"{name} is {numbers.tolist()}; expected numbers of {kind} from 0 to {count - 1}")
+    return numbers
 
 
 def shot_numbers(indices: Any, count: int) -> np.ndarray:
     """Return the numbers of some of `count` shots as (n,) int64, or raise a DomainError."""
-    numbers = whole_numbers(indices, "indices", "shots")
-    if ((numbers < 0) | (numbers >= count)).any():
-        raise DomainError(f"indices is {numbers.tolist()}; expected numbers of shots from 0 to {count - 1}")
-    return numbers
+    return whole_numbers(indices, "indices", "shots", count)
 
 
 def one_of(*allowed: Any) -> Validator:

@@ -51,12 +51,10 @@ class CallShape:
         return (self.shots, self.steps, self.receivers, len(problem.receiver_type))
 
 
-def call_shape(
-    problem: Problem, nshots: int, nt: int, nsources: int = 1, nreceivers: int | None = None, dtype: str = "float32"
-) -> CallShape:
+def call_shape(problem: Problem, nshots: int, nt: int, nsources: int, nreceivers: int | None, dtype: str) -> CallShape:
     """Return the shape of a future call, on nodes and of one earth.
 
-    By default receivers are at each cell of the top.
+    If `nreceivers` is None, receivers are at each cell of the top.
     """
     counts = {"nshots": nshots, "nt": nt, "nsources": nsources, "nreceivers": nreceivers}
     for name, value in counts.items():

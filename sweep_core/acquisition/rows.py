@@ -14,7 +14,7 @@ from .shots import Shots
 from .sources import signals_of_each, source_weights
 
 
-def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype, solid=None):
+def point_lists(problem: Problem, shape: CallShape, shots: Shots, xp, dtype, solid):
     """Return the cells of each source field, and the buffers of points by their names.
 
     Sources and receivers are arrays of xp, numpy or jax.numpy; `solid` is that of `solid_of`.

@@ -55,8 +55,8 @@ def ricker(freq: float, nt: int, dt: float, delay: float | None = None) -> np.nd
     return (1 - 2 * a) * np.exp(-a)
 
 
-def highest_frequency(samples: Any, dt: float, level: float = 1e-2) -> float:
-    """Return the frequency (Hz) above which amplitude spectra stay below `level` times their maximum; 0 for zeros.
+def highest_frequency(samples: Any, dt: float) -> float:
+    """Return the frequency (Hz) above which amplitude spectra stay below 1 % of their maximum; 0 for zeros.
 
     Parameters
     ----------
@@ -67,28 +67,28 @@ def highest_frequency(samples: Any, dt: float, level: float = 1e-2) -> float:
     length = padded(np.shape(samples)[-1])
     spectrum = np.abs(np.fft.rfft(np.asarray(samples, dtype=np.float64), length))
     strong = spectrum.reshape(-1, spectrum.shape[-1]).max(axis=0)
-    above = np.flatnonzero(strong > level * strong.max())
+    above = np.flatnonzero(strong > 0.01 * strong.max())
     return float(above[-1] / (length * dt)) if above.size else 0.0
 
 
-def energy_below(samples: Any, dt: float, part: float, axis: int = -1) -> float:
+def energy_below(samples: Any, dt: float, part: float) -> float:
     """Return the frequency (Hz) below which `part` of the energy of all signals lies; 0 for zeros.
 
     Parameters
     ----------
     samples : array
-        Signals, along `axis` at multiples of `dt`, in s.
+        Signals, along the last axis at multiples of `dt`, in s.
     part : float
         0 to 1.
     """
-    frequencies, energy = energy_spectrum(samples, dt, axis)
+    frequencies, energy = energy_spectrum(samples, dt)
     total = np.cumsum(energy)
     return float(frequencies[np.searchsorted(total, part * total[-1])]) if total[-1] > 0 else 0.0
 
 
-def energy_spectrum(samples: Any, dt: float, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
+def energy_spectrum(samples: Any, dt: float) -> tuple[np.ndarray, np.ndarray]:
     """Return (frequencies in Hz, energy at each of them) of all signals, relative to their largest sample."""
-    samples = np.moveaxis(np.asarray(samples, dtype=np.float64), axis, -1).reshape(-1, np.shape(samples)[axis])
+    samples = np.asarray(samples, dtype=np.float64).reshape(-1, np.shape(samples)[-1])
     largest = np.abs(samples).max(initial=0.0)
     spectrum = np.fft.rfft(samples / (largest or 1.0), axis=-1)
     return np.fft.rfftfreq(samples.shape[-1], dt), (np.abs(spectrum) ** 2).sum(axis=0)

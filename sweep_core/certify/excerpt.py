@@ -18,8 +18,10 @@ from ..problem import Problem
 
 SIDE, STEPS, LAYER = {1: 64, 2: 32, 3: 14}, {1: 160, 2: 160, 3: 90}, {1: 8, 2: 8, 3: 5}
 """The small cut-out: cells along each axis, time steps, and cells of the PML."""
+MOST_SHOTS = 3
+"""The largest number of shots on the whole model."""
 LISTENING = 8
-"""The number of its receivers."""
+"""The number of receivers of the cut-out."""
 MARGIN = 4
 """Cells at a cut that hold no positions, because an interpolation reads across them."""
 
@@ -132,15 +134,15 @@ def spread(total: int, count: int) -> list[int]:
     return sorted({round(float(i)) for i in np.linspace(0, total - 1, min(total, count))})
 
 
-def survey_excerpt(part: Excerpt, budget: float, most: int = 3) -> Excerpt:
-    """Return up to `most` shots on the whole model.
+def survey_excerpt(part: Excerpt, budget: float) -> Excerpt:
+    """Return up to MOST_SHOTS shots on the whole model.
 
     If a single shot takes more than `budget` cell updates, the excerpt is a box around its source that fits the budget.
     """
     problem, steps = part.problem, part.shape.steps
     cost = prod(problem.padded_shape) * steps
     count = len(part.shots)
-    indices = spread(count, int(min(most, max(1, budget // cost))))
+    indices = spread(count, int(min(MOST_SHOTS, max(1, budget // cost))))
     excerpt = some_shots(part, indices)
     words = f"shot{'s' if len(indices) > 1 else ''} {', '.join(map(str, indices))} of {count}"
     if cost <= budget:

@@ -5,6 +5,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from .._util.validators import check_whole
 from ..acquisition.shots import Shots
 from ..errors import DtypeError, OptionError, SweepError, UnsupportedError
 from ..execution.answers import forward
@@ -60,8 +61,7 @@ def certify(
     """
     if isinstance(budget, bool) or not isinstance(budget, int | float) or not budget > 0:
         raise OptionError(f"budget is {budget!r}; expected a positive number of cell updates")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise OptionError(f"seed is {seed!r}; expected a whole number from 0 on")
+    check_whole(seed, "seed", 0)
     problem = attrs.evolve(problem, check_finite=False)  # a finding names what is not finite
     call, rng = whole_call(problem, shots, models), np.random.default_rng(seed)
     excerpts, untested = [f"models, wavelets and positions of {len(call.shots)} shots"], []

@@ -1,6 +1,7 @@
 """``seismic-sweep shoot``: the record of a survey."""
 
 import argparse
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import attrs
 import numpy as np
 
 from .._util.arrays import numpy_of
+from .._util.validators import check_whole
 from ..acquisition.shots import Shots
 from ..errors import MemoryLimitError, OptionError
 from ..inversion.batches import batches
@@ -16,6 +18,7 @@ from ..inversion.experiment import time_step
 from ..io import Gathers, write_gathers, write_segy
 from ..io.segy.writing import check_samples
 from ..memory.limits import available, readable
+from ..problem import Problem
 from .config import Config, Earth, make_equation, problem_of, read_data, read_earth, wavelet_of
 from .options import add_configured, check_new, check_problem, make_executor, read_configured
 
@@ -50,12 +53,8 @@ def survey_of(config: Config, equation, earth: Earth, name: str) -> Gathers:
     return attrs.evolve(data, name=name, clipped=np.zeros_like(data.clipped), notes=())
 
 
-def run(parsed: argparse.Namespace) -> int:
-    from tqdm import tqdm
-
-    config = read_configured(parsed)
-    if parsed.batch < 1:
-        raise OptionError(f"--batch is {parsed.batch}; expected a whole number of shots from 1 on")
+def _output(parsed: argparse.Namespace, config: Config) -> Path:
+    """Return the file of the gathers, which a run may write."""
     if parsed.out is None and config.survey is None:
         raise OptionError(
             f"{config.path} has no [survey], so [data] names the observed gathers; name another file by --out"
@@ -69,20 +68,32 @@ def run(parsed: argparse.Namespace) -> int:
     ):
         raise OptionError(f"{out} holds the observed gathers; name another file by --out")
     check_new(out, parsed.overwrite)
+    return out
+
+
+def _writer(out: Path, problem: Problem, survey: Gathers) -> Callable[[Gathers], Any]:
+    """Return the function that writes gathers to a file, by its suffix."""
+    if out.suffix == ".npz":
+        return partial(write_gathers, out)
+    if len(problem.receiver_type) > 1:
+        raise OptionError(f"receiver_type is {problem.receiver_type}; expected one field for {out}: write .npz instead")
+    start = float(problem.time(problem.receiver_type[0], 1)[0])
+    check_samples(survey.nt, survey.dt, start)
+    return partial(write_segy, out, start=start)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    config = read_configured(parsed)
+    check_whole(parsed.batch, "--batch", 1, "shots")
+    out = _output(parsed, config)
     equation = make_equation(config)
     earth = read_earth(config, parsed.model, [parameter.name for parameter in equation.parameters])
     survey = survey_of(config, equation, earth, out.stem)
     problem, executor = problem_of(config, equation, earth, survey.dt), make_executor(config)
     check_problem(executor, problem)
-    write: Any = partial(write_gathers, out)
-    if out.suffix != ".npz":
-        if len(problem.receiver_type) > 1:
-            raise OptionError(
-                f"receiver_type is {problem.receiver_type}; expected one field for {out}: write .npz instead"
-            )
-        start = float(problem.time(problem.receiver_type[0], 1)[0])
-        check_samples(survey.nt, survey.dt, start)
-        write = partial(write_segy, out, start=start)
+    write = _writer(out, problem, survey)
     wavelet = wavelet_of(config, survey.nt, survey.dt).astype(earth.models[0].dtype)
     shots, parts = Shots(wavelet, survey.sources, survey.receivers, survey.receiver_mask), []
     with tqdm(total=len(survey), unit="shot") as bar:

@@ -225,7 +225,7 @@ class Profile:
         steps = self.seconds[:, self.is_step]
         return steps.mean(1) if steps.shape[1] else np.zeros((self.size, len(KINDS)))
 
-    def of_steps(self, kinds: tuple[str, ...] = KINDS) -> list[Interval]:
+    def of_steps(self, kinds: tuple[str, ...]) -> list[Interval]:
         """Return the intervals of some kinds inside steps, of all ranks."""
         return [
             each

@@ -12,20 +12,7 @@ def _own_rates(equation: TableEquation) -> dict[str, str]:
 
 
 def check_coupled_rate(equation: TableEquation, rate: DerivativeSum) -> None:
-    """Check that a rate of a coupled equation is the one rate of a field, and reads this field alone.
-
-    Parameters
-    ----------
-    equation : TableEquation
-        A coupled equation of second order in time.
-    rate : DerivativeSum
-        One of its rates.
-
-    Raises
-    ------
-    OptionError
-        If the rate is another one.
-    """
+    """Check that a rate of a coupled equation is the one rate of a field, and reads this field alone."""
     read = {name for _, name in rate.terms}
     shared = len(_own_rates(equation)) < len(equation.rates)
     if len(read) != 1 or rate.operator != "D2" or not rate.stretched or shared:
@@ -38,19 +25,7 @@ def check_coupled_rate(equation: TableEquation, rate: DerivativeSum) -> None:
 def check_symmetry(equation: TableEquation, modulus: Contribution, rate: DerivativeSum) -> None:
     """Check that the entry of the moduli across the diagonal has the same coefficient.
 
-    Parameters
-    ----------
-    equation : TableEquation
-        A coupled equation of second order in time.
-    modulus : Contribution
-        One of its moduli.
-    rate : DerivativeSum
-        The rate of the modulus, which :func:`check_coupled_rate` accepts.
-
-    Raises
-    ------
-    OptionError
-        If the fields do not change each other by a symmetric matrix of coefficients.
+    :func:`check_coupled_rate` accepts the rate of the modulus.
     """
     source = rate.terms[0][1]
     entries = {(m.target, m.rate): m.coefficient for m in equation.moduli}

@@ -120,21 +120,7 @@ class ViscoElastic(RelaxingEquation):
 def relaxing_harmonic(node_averages: Any, shear: Any, fraction: Any, plane: str) -> Any:
     """Return the change of the harmonic mean of a shear modulus at a corner by its fractions, to the first order.
 
-    Parameters
-    ----------
-    node_averages : NodeAverages
-        The averages of the grid.
-    shear : array
-        The modulus in the cells (Pa).
-    fraction : array
-        The fraction of it that relaxes.
-    plane : str
-        The plane of the corner, such as ``"xz"``.
-
-    Returns
-    -------
-    array
-        The change at the corners (Pa), zero in a fluid and beside it.
+    `fraction` is the part of the modulus in each cell that relaxes. The change (Pa) is zero in a fluid and beside it.
     """
     weighted = fraction * compliance(node_averages.xp, shear)
     return node_averages.harmonic(shear, *plane) ** 2 * node_averages.mean(

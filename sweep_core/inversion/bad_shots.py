@@ -31,22 +31,7 @@ def without(shots: np.ndarray, bad: Mapping[int, str]) -> np.ndarray:
 
 
 def find_bad_shots(objective: Any, models: Sequence[np.ndarray], indices: np.ndarray) -> dict[int, str]:
-    """Return the shots that fail, with their reasons, on every rank; each shot is computed once more.
-
-    Parameters
-    ----------
-    objective : Objective
-        The objective.
-    models : list of arrays
-        Models in the order of ``equation.parameters``.
-    indices : (n,) integer array
-        Shots, counted from 0.
-
-    Returns
-    -------
-    dict of int to str
-        Reasons by shot, in ascending order of the shots.
-    """
+    """Return the reasons of the shots that fail, in ascending order, on every rank. Each shot is computed once more."""
     if is_elastic(objective.group):  # the client reads the data of a shot, and the workers compute it
         reasons = {int(shot): _reading_error(objective, shot) for shot in indices}
         read = np.array([shot for shot, reason in reasons.items() if not reason], np.int64)

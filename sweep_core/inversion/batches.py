@@ -52,7 +52,7 @@ def nan_for_failures(
 
 def sum_batches(
     pull: Callable[[np.ndarray], tuple[Any, list]], indices: np.ndarray, size: int, sums: list[np.ndarray],
-    after: AfterShots = None,
+    after: AfterShots,
 ) -> float:  # fmt: skip
     """Return the misfit of some shots, in batches of `size`, and add their gradients to `sums`.
 

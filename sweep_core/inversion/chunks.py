@@ -17,21 +17,8 @@ def choose_batch(solver: Any, objective: Objective, stages: Sequence[Stage]) -> 
     """Return the largest number of shots at once whose gradient fits the budget, at no cost in time.
 
     Within a budget, more shots at once leave less history for each, so the strategy computes more steps again. The
-    result is the largest number with the relative time of a single shot, by ``solver.estimate``.
-
-    Parameters
-    ----------
-    solver : PropTorch or PropJax
-        The solver.
-    objective : Objective
-        All shots of the survey.
-    stages : sequence of Stage
-        The stages.
-
-    Returns
-    -------
-    int
-        The number of shots, at most those of a rank; DEFAULT without a budget, and if shots are computed one by one.
+    result is the largest number with the relative time of a single shot, by ``solver.estimate``, and at most the
+    shots of a rank. Without a budget, and if shots are computed one by one, it is DEFAULT.
 
     Raises
     ------

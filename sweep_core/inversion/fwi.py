@@ -10,30 +10,25 @@ import attrs
 import numpy as np
 
 from .._util.arrays import numpy_of
-from .._util.validators import check_flag, check_whole, is_whole
+from .._util.validators import check_flag, check_whole
 from ..distribution import Distributor, Profile, SerialDistributor, check_same
-from ..errors import OptionError, SweepError
+from ..errors import OptionError
 from ..memory import MemoryOptions
 from ..misfit import Misfit, by_name, least_squares
-from ..plugins import Observation, ObserverRecord, check_support, registry
-from .bad_shots import BadShots, check_skippable, name_shots, zero_bad_data
+from ..plugins import Observation, ObserverRecord, registry
+from .bad_shots import BadShots, name_shots, zero_bad_data
 from .chunks import DEFAULT, choose_batch
-from .coarse import Coarse, on_coarser_grid
-from .descent import Descent, spread
-from .encoding import Encoding, check_encodable
 from .identity import environment, identity
 from .journal import Journal
-from .lbfgs import LBFGS
-from .objective import Objective, make_objective
-from .observed_data import check_in_memory, check_used
+from .objective import make_objective
 from .observers import Observers
 from .profiling import Profiler
-from .regularisers import check_regularisers
-from .reporter import Reporter, StagePosition
+from .reporter import Reporter
 from .signals import checkpoint_on_signals
 from .solver import problem_of
 from .stage import Stage
-from .stepwise import Stepwise
+from .stage_checks import check_features, check_interval, check_stages, list_stages, with_defaults
+from .stage_runner import StageRunner
 from .unknowns import check_steps, make_unknowns, one_earth
 
 
@@ -205,7 +200,7 @@ def invert(
         check_flag(flag, name)
     profiler = Profiler(profile, solver.executor, group or SerialDistributor(), folder)
     ranks = profiler.group
-    stage_list = _stage_list(stages)
+    stage_list = list_stages(stages)
     unknowns = make_unknowns(problem, start, bounds, fixed)
     check_steps(problem, steps)
     seed = check_whole(seed, "seed", 0)
@@ -220,11 +215,7 @@ def invert(
         batch = choose_batch(solver, data, stage_list)
         data = data if batch == data.batch else attrs.evolve(data, batch=batch)
     shots = data.shots
-    for stage in stage_list:
-        if skip_bad_shots:
-            check_skippable(stage)
-        if stage.encoded:
-            check_encodable(shots, stage.misfit or misfit, data.weights if stage.weights is None else stage.weights)
+    check_features(stage_list, data, skip_bad_shots)
     about = {} if folder is None and ranks.size == 1 else identity(
         problem=attrs.evolve(problem, memory=MemoryOptions(), check_finite=None), equation=type(problem.equation),
         wavelet=numpy_of(wavelet), sources=shots.sources,
@@ -235,13 +226,15 @@ def invert(
     ) | {"stages": [identity(**stage.settings()) for stage in stage_list]}  # fmt: skip
     check_same(ranks, about | identity(costs=data.costs) | {"folder": folder and str(folder), "overwrite": overwrite,
                        "skip_bad_shots": skip_bad_shots})  # fmt: skip
-    _check_stages(stage_list, data, optimiser, regularise)
-    _check_interval(checkpoint_every, [stage.optimiser or optimiser for stage in stage_list], folder)
+    stage_list = [with_defaults(stage, optimiser, regularise) for stage in stage_list]
+    check_stages(stage_list, data)
+    check_interval(checkpoint_every, stage_list, folder)
     records = [*registry().observers, *_records(observers)]
     files = [profiler.files, *(each.files for each in observers if hasattr(each, "files"))]
     journal = Journal(folder, about, unknowns.start, ranks, overwrite, files, checkpoint_every)
     bad = BadShots(skip_bad_shots, journal.bad_shots(), bad_data, journal.store_bad_shots)
     reporter = Reporter(Observers(ranks.rank, records), ranks, journal, true_models)
+    runner = StageRunner(data, journal, reporter, profiler, bad, precondition, steps, seed)
     with (
         closing(journal),
         closing(reporter.observers),  # may wait for figures, so the checkpoint comes first
@@ -250,100 +243,16 @@ def invert(
         profiler,
     ):
         for stage in stage_list:
-            if stage_result := journal.begin():
-                history, models = stage_result
+            if stored := journal.begin():
+                history, models = stored
                 reporter.skip(stage, history)
                 unknowns = attrs.evolve(unknowns, start=models)
                 continue
-            stage_optimiser = stage.optimiser or optimiser or LBFGS()
-            objective = _stage_objective(data, stage)
-            if (factor := stage.coarsen or 1) > 1:
-                indices = spread(len(shots), stage.shots)
-                objective = on_coarser_grid(objective, factor, list(unknowns.start), indices)
-            descent = Descent(
-                objective, unknowns,
-                check_regularisers(regularise if stage.regularise is None else stage.regularise),
-                stage.shots, stage_optimiser.shots, precondition, reporter.shots, journal,
-                Encoding(stage.encoded, len(shots), journal.stage) if stage.encoded else None, steps, seed, bad,
-            )  # fmt: skip
-            position = (
-                [StagePosition(journal, descent, reporter, stage)] if isinstance(stage_optimiser, Stepwise) else []
-            )
-            if not (position and position[0].step):
-                reporter.begin(stage, descent)
-            if descent.first:
-                limits = descent.unknowns.limits()
-                x = profiler.minimise(stage_optimiser, descent, limits, stage.iterations, reporter.iteration, *position)
-                unknowns = attrs.evolve(descent.unknowns, start=descent.unknowns.models(x))
+            unknowns = runner.minimise(stage, unknowns)
             if reporter.stopped:
                 break
             journal.end(reporter.history, list(unknowns.start))
     return Inverted(list(unknowns.start), reporter.history, profiler.result(), bad.reasons)
-
-
-def _check_interval(every: Any, optimisers: Sequence[Any], folder: Any) -> None:
-    """Check the steps or the time between checkpoints. Only a folder and an optimiser that draws shots need them."""
-    if not isinstance(every, timedelta) and not is_whole(every, 1):
-        raise OptionError(
-            f"checkpoint_every is {every!r}; expected a whole number of steps from 1 on, or a timedelta, such as "
-            "datetime.timedelta(minutes=10)"
-        )
-    if every != 1 and not (folder and any(isinstance(each, Stepwise) for each in optimisers)):
-        raise OptionError(
-            f"checkpoint_every is {every!r}, but {'no stage draws shots' if folder else 'the run has no folder'}; "
-            "leave it out"
-        )
-
-
-def _stage_list(stages: Any) -> list[Stage]:
-    """Return the stages as a list of one or more."""
-    stage_list: list[Any] = list(stages) if isinstance(stages, list | tuple) else [stages]
-    if not stage_list or not all(isinstance(stage, Stage) for stage in stage_list):
-        raise OptionError(f"stages are {stage_list!r}; expected one or more Stage(iterations)")
-    return stage_list
-
-
-def _check_stages(stage_list: list[Stage], data: Objective, optimiser: Any, regularise: Any) -> None:
-    """Check all stages before the first one runs. Errors name the number of the stage."""
-    for number, stage in enumerate(stage_list, start=1):
-        try:
-            _check_optimiser(stage.optimiser or optimiser or LBFGS())
-            _check_shots_of_steps(stage.optimiser or optimiser, len(spread(len(data.shots), stage.shots)))
-            check_regularisers(regularise if stage.regularise is None else stage.regularise)
-            check_used(_stage_objective(data, stage).observed, spread(len(data.shots), stage.shots))
-        except SweepError as error:
-            raise type(error)(f"stage {number}: {error}") from error
-
-
-def _check_shots_of_steps(optimiser: Any, nshots: int) -> None:
-    """Check that a stage has the shots by which an optimiser scales its steps."""
-    if getattr(optimiser, "scaling", None) and optimiser.shots > nshots:
-        raise OptionError(
-            f"shots is {optimiser.shots} in {optimiser!r}, but the stage has {nshots}; expected at most these, because "
-            "scaling counts the shots of a step"
-        )
-
-
-def _stage_objective(data: Objective, stage: Stage) -> Objective:
-    """Return the objective of a stage."""
-    changes = {name: value for name in ("low", "high", "misfit", "weights")
-               if (value := getattr(stage, name)) is not None}  # fmt: skip
-    if (factor := stage.coarsen or 1) > 1:
-        check_in_memory(data.observed)
-        coarse = Coarse(data.executor, factor)
-        check_support(data.executor.name, coarse, data.problem)
-        coarse.check_survey(data.problem, data.shots)
-    return attrs.evolve(data, **changes)
-
-
-def _check_optimiser(optimiser: Any) -> Any:
-    """Return the optimiser, or raise an OptionError unless it can minimise."""
-    if isinstance(optimiser, type) or not hasattr(optimiser, "minimise"):
-        raise OptionError(
-            f"optimiser is {optimiser!r}; expected LBFGS(), sweep_torch.Torch(torch.optim.Adam, lr=0.5) or "
-            "sweep_jax.Optax(optax.adam(0.5))"
-        )
-    return optimiser
 
 
 def _records(observers):

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from .._util.validators import check_choice, check_flag
+from .._util.validators import check_choice, check_flag, check_whole
 from ..distribution import Distributor, SerialDistributor
 from ..errors import DomainError, OptionError, UnsupportedError
 from .batches import batches
@@ -162,8 +162,7 @@ def least_squares_migrate(
     from scipy.sparse.linalg import LinearOperator, cg
     from tqdm import tqdm
 
-    if isinstance(iterations, bool) or not isinstance(iterations, int) or iterations < 1:
-        raise OptionError(f"iterations is {iterations!r}; expected a whole number from 1 on")
+    check_whole(iterations, "iterations", 1)
     if isinstance(damping, bool) or not isinstance(damping, int | float) or not 0 <= damping < np.inf:
         raise OptionError(f"damping is {damping!r}; expected a finite number from 0 on")
     objective, earth, index = _prepare(

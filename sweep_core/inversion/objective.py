@@ -1,7 +1,7 @@
 """Misfit and gradient of the shots of a survey with any backend, a batch of shots at a time."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -9,16 +9,16 @@ import attrs
 import numpy as np
 
 from .._util.arrays import numpy_of
-from .._util.validators import check_choice
-from ..acquisition.call_shape import wavelet_layout
-from ..acquisition.shots import Shots, check_mask, check_positions
-from ..distribution import SerialDistributor, ShotPlan, is_elastic, ordered_sum, raise_on_all, record_interval
-from ..errors import DomainError, DtypeError, OptionError, ShapeError, SweepError, UnsupportedError
+from ..acquisition.shots import Shots
+from ..distribution import SerialDistributor, is_elastic, record_interval
+from ..errors import DtypeError, OptionError, UnsupportedError
 from ..misfit import Misfit, by_name, least_squares
 from ..problem import Problem
 from ..processing import bandpass
-from .batches import AfterShots, batches, modelled, nan_for_failures, sum_batches
+from .batches import AfterShots, modelled
+from .objective_check import check_objective
 from .observed_data import StoredData, check_observed, observed_of
+from .shared_shots import SharedShots
 from .tasks import group_of, sum_of_shots, values_of_shots
 
 
@@ -78,37 +78,9 @@ class Objective:
     numbers: np.ndarray | None = None
 
     def __attrs_post_init__(self):
-        if not hasattr(self.group, "all_reduce"):
-            raise OptionError(f"group is {self.group!r}; expected a Distributor, such as SerialDistributor()")
-        for name in ("sources", "receivers"):
-            check_positions(name, getattr(self.shots, name), self.problem.grid.ndim)
-        nshots, nfield = len(self.shots), len(self.problem.receiver_type)
-        nrec = int(self.shots.receivers.shape[-2])
-        shape = np.shape(self.observed)
-        nt = wavelet_layout(self.problem, self.shots.wavelet, self.shots.sources)[0]
-        if shape != (nshots, nt, nrec, nfield):
-            raise ShapeError(f"observed has shape {shape}; expected ({nshots}, {nt}, {nrec}, {nfield})")
-        factors = shape if self.weights is None else np.shape(self.weights)
-        fits = len(factors) == 4 and all(n in (1, m) for n, m in zip(factors, shape, strict=True))
-        if not fits or factors[0] != nshots:
-            raise ShapeError(
-                f"weights have shape {factors}; expected ({nshots}, nt, nrec, nfield), or 1 along other axes"
-            )
-        if self.weights is not None and not np.isfinite(self.weights).all():
-            raise DomainError("weights hold NaN or infinite values; set them to zero where data do not count")
-        if self.weights is not None and not np.any(self.weights):
-            raise DomainError("weights are zero throughout, so no sample counts; set them to one where data count")
-        if self.shots.mask is not None:
-            check_mask(self.shots.mask, nshots, nrec)
-        if not callable(self.misfit):
-            raise OptionError(f"misfit is {self.misfit!r}; expected a function, such as sweep_core.misfit.envelope")
+        check_objective(self)
         object.__setattr__(self, "observed", check_observed(self.observed, self.shots.mask, self.problem.dt))
-        if isinstance(self.batch, bool) or not isinstance(self.batch, int) or self.batch < 1:
-            raise OptionError(f"batch is {self.batch!r}; expected a whole number of shots from 1 on")
-
-        check_choice(self.reduction, "reduction", ("fast", "ordered"))
-        ShotPlan(nshots, self.group.size, self.costs)  # checks the costs
-        self.apply_filter(np.zeros((1, nt, 1, 1), self.observed.dtype))  # checks the corners
+        self.apply_filter(np.zeros((1, self.observed.shape[1], 1, 1), self.observed.dtype))  # checks the corners
 
     def shot_numbers(self, some: np.ndarray) -> np.ndarray:
         """Return the numbers of some shots in their survey.
@@ -342,10 +314,6 @@ class Objective:
     def _indices(self, indices):
         return np.arange(len(self.shots)) if indices is None else np.asarray(indices, np.int64)
 
-    def _plan(self, indices: np.ndarray) -> ShotPlan:
-        """Return the plan of some shots over the ranks."""
-        return ShotPlan(len(indices), self.group.size, None if self.costs is None else self.costs[indices])
-
     def own_shots(self, indices: np.ndarray) -> np.ndarray:
         """Return those of some shots that this rank models.
 
@@ -359,7 +327,7 @@ class Objective:
         (m,) integer array
             The shots of this rank.
         """
-        return indices[list(self._plan(indices).part(self.group.rank))]
+        return self._shared.own(indices)
 
     def read_ahead(self, indices: np.ndarray) -> None:
         """Announce the shots of the step after the next one, whose first batch a store reads in advance.
@@ -370,43 +338,20 @@ class Objective:
             Shots, counted from 0.
         """
         if isinstance(self.observed, StoredData):
-            self.observed.expect_step(self._batches(self._indices(indices)))
+            self.observed.expect_step(self._shared.own_batches(self._indices(indices)))
 
-    def _batches(self, indices: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield the batches of this rank."""
-        return batches(self.own_shots(indices), 1 if self.reduction == "ordered" else self.batch)
+    @property
+    def _shared(self) -> SharedShots:
+        return SharedShots(self.group, self.costs, self.batch, self.reduction)
 
     def _sum(self, pull, models, indices=None, after=None):
-        indices, errors = self._indices(indices), list[SweepError]()
+        """Return the sums of the misfits and gradients of ``pull(objective, models, shots)``, on every rank."""
+        indices, shared = self._indices(indices), self._shared
         if is_elastic(self.group):
             return sum_of_shots(self, pull, models, indices, after)
-        misfit, gradients = self._sum_over_ranks(
-            nan_for_failures(partial(pull, self, models), models, errors), models, indices, after
-        )
-        if math.isnan(misfit):
-            raise_on_all(self.group, errors[0] if errors else None)
-        return misfit, gradients
-
-    def _sum_over_ranks(self, pull, models, indices, after):
         if isinstance(self.observed, StoredData):
-            self.observed.expect(self._batches(indices))
-        if self.reduction == "ordered":
-
-            def compute(place):
-                shot = indices[place : place + 1]
-                value, slopes = pull(shot)
-                if after:
-                    after(shot, value)
-                return float(value), [numpy_of(slope) for slope in slopes]
-
-            return ordered_sum(self.group, self._plan(indices), compute, models)
-        gradients = [np.zeros(model.shape) for model in models]
-        misfit = sum_batches(pull, self.own_shots(indices), self.batch, gradients, after)
-        if self.group.size > 1:
-            packed = numpy_of(self.group.all_reduce(np.concatenate([[misfit], *(g.ravel() for g in gradients)])))
-            parts = np.split(packed[1:], np.cumsum([g.size for g in gradients])[:-1])
-            misfit, gradients = packed[0], [part.reshape(g.shape) for part, g in zip(parts, gradients, strict=True)]
-        return float(misfit), gradients
+            self.observed.expect(shared.own_batches(indices))
+        return shared.sum(partial(pull, self, models), models, indices, after)
 
 
 def _transposed(residual, objective, models, some):

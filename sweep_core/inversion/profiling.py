@@ -178,22 +178,7 @@ class Profiler:
 
 
 def write_profile(profile: Profile, folder: Path) -> None:
-    """Write ``profile.txt``, ``trace.json`` and, if there are steps, ``profile.png``.
-
-    Parameters
-    ----------
-    profile : Profile
-        A profile.
-    folder : Path
-        Folder of the files.
-
-    Raises
-    ------
-    StorageError
-        The disk is full, or the system refuses to write.
-    UnsupportedError
-        matplotlib is not installed.
-    """
+    """Write ``profile.txt``, ``trace.json`` and, if there are steps, ``profile.png``."""
     with replacing(folder / "profile.txt") as stream:
         stream.write(f"{profile}\n".encode())
     with replacing(folder / "trace.json") as stream:

@@ -166,8 +166,7 @@ class Settings:
     profile: bool = option(False, "record the time of each step by rank: profile.txt, profile.png and trace.json")
 
     def __attrs_post_init__(self) -> None:
-        if self.seed < 0:
-            raise OptionError(f"seed is {self.seed}; expected a whole number from 0 on")
+        check_whole(self.seed, "seed", 0)
         check_whole(self.warmup, "--warmup", 0, "steps")
         if self.warmup and self.lr_shots is None:
             raise OptionError(f"--warmup is {self.warmup}, but --lr-shots is not given; give it, or leave --warmup out")

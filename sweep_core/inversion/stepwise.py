@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from .._util.validators import check_whole
 from ..errors import NotFiniteError, OptionError
 from .scaling import LinearScaling
 
@@ -50,11 +51,9 @@ class Stepwise(ABC):
     """
 
     def __init__(self, shots: int, scaling: LinearScaling | None = None) -> None:
-        if isinstance(shots, bool) or not isinstance(shots, int) or shots < 1:
-            raise OptionError(f"shots is {shots!r}; expected a whole number of shots of a step, from 1 on")
         if not (scaling is None or isinstance(scaling, LinearScaling)):
             raise OptionError(f"scaling is {scaling!r}; expected a LinearScaling(reference), or None")
-        self.shots, self.scaling = shots, scaling
+        self.shots, self.scaling = check_whole(shots, "shots", 1, "shots of a step"), scaling
 
     @abstractmethod
     def begin(self, x: np.ndarray) -> None:

@@ -17,26 +17,10 @@ _PLACED: WeakKeyDictionary[Any, dict[int, Any]] = WeakKeyDictionary()
 
 
 def group_of(executor: Any, group: Any) -> tuple[Any, Any]:
-    """Return the executor of a worker and the group, for an executor with a group of its own or another one.
+    """Return the executor that models shots, and the group that shares them.
 
-    Parameters
-    ----------
-    executor : Executor
-        An executor. One that spreads shots over workers has the attributes `group`, and `worker`, their executor.
-    group : Distributor
-        The group of the call.
-
-    Returns
-    -------
-    executor : Executor
-        The executor that models shots.
-    group : Distributor
-        The group that shares the shots.
-
-    Raises
-    ------
-    OptionError
-        If both the executor and the call have a group.
+    An executor that spreads shots over workers has the attributes `group`, and `worker`, the executor of a worker. An
+    OptionError refuses another group beside it.
     """
     own = getattr(executor, "group", None)
     if own is None:
@@ -52,17 +36,7 @@ def group_of(executor: Any, group: Any) -> tuple[Any, Any]:
 def part_of(objective: Any, some: np.ndarray) -> Any:
     """Return the objective of some shots alone, which holds no data of other shots and has a group of one rank.
 
-    Parameters
-    ----------
-    objective : Objective
-        The objective of a survey.
-    some : (n,) integer array
-        Shots, counted from 0.
-
-    Returns
-    -------
-    Objective
-        The objective of these shots. Their data may be zero throughout, unlike those of a survey.
+    The data of these shots may be zero throughout, unlike those of a survey.
     """
     values = {
         "shots": objective.shots.take(some), "observed": objective.observed[some], "group": SerialDistributor(),
@@ -80,60 +54,20 @@ def values_of_shots(
 ) -> list[Any]:
     """Return ``function(part, models, [0])`` of some shots; `part` is the objective of one of them.
 
-    Parameters
-    ----------
-    objective : Objective
-        The objective, with an elastic group.
-    function : callable
-        A picklable function.
-    models : list of arrays
-        Models in the order of ``equation.parameters``.
-    indices : (n,) integer array
-        Shots, counted from 0.
-
-    Returns
-    -------
-    list
-        The values, in the order of `indices`.
-
-    Raises
-    ------
-    SweepError
-        The error of a shot, with its number.
+    The group of the objective is elastic, and the function can be pickled. An error names its shot.
     """
     return objective.group.fetch(_calls(objective, function, models, indices))
 
 
 def sum_of_shots(
     objective: Any, pull: Callable[..., Any], models: Sequence[np.ndarray], indices: np.ndarray,
-    after: Callable[[Any, Any], None] | None = None,
+    after: Callable[[Any, Any], None] | None,
 ) -> tuple[float, list[np.ndarray]]:  # fmt: skip
     """Return the sums over some shots of the misfits and gradients that ``pull(part, models, [0])`` returns.
 
-    Parameters
-    ----------
-    objective : Objective
-        The objective, with an elastic group.
-    pull : callable
-        A picklable function.
-    models : list of arrays
-        Models in the order of ``equation.parameters``.
-    indices : (n,) integer array
-        Shots, counted from 0.
-    after : callable, optional
-        ``after(shots, misfit)`` is called for each shot once all are computed.
-
-    Returns
-    -------
-    misfit : float
-        The sum of the misfits, added in the order of `indices`.
-    gradients : list of float64 arrays
-        The sums of the gradients. Their bits do not depend on the workers.
-
-    Raises
-    ------
-    SweepError
-        The error of a shot, with its number.
+    The arguments are like those of :func:`values_of_shots`. Misfits are added in the order of `indices`, and the bits
+    of the gradients do not depend on the workers. ``after(shots, misfit)`` is called for each shot once all are
+    computed.
     """
     if not len(indices):
         return 0.0, [np.zeros(model.shape) for model in models]

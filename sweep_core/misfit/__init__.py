@@ -22,23 +22,7 @@ MISFITS: dict[str, Misfit] = {f.__name__: f for f in (least_squares, global_corr
 
 
 def by_name(misfit: Any) -> Any:
-    """Return the misfit of a name; return any other object as it is.
-
-    Parameters
-    ----------
-    misfit : str or object
-        A key of `MISFITS`, or a misfit.
-
-    Returns
-    -------
-    object
-        The misfit.
-
-    Raises
-    ------
-    OptionError
-        No misfit has this name.
-    """
+    """Return the misfit of a name, a key of `MISFITS`; return any other object as it is."""
     if isinstance(misfit, str):
         check_choice(misfit, "misfit", MISFITS)
         return MISFITS[misfit]

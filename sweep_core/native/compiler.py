@@ -212,28 +212,8 @@ def check_compiler(compiler: Compiler, native: Path, folder: Path) -> None:
 def compile_library(compiler: Compiler, target: Target, native: Path, folder: Path, build_id: str) -> Path:
     """Return the library ``folder/libsweep_<kind>``, compiled from the header in ``folder/sweep/physics``.
 
-    Parameters
-    ----------
-    compiler : Compiler
-        The compiler.
-    target : Target
-        The problem and the operations of the library.
-    native : Path
-        Folder of the native sources.
-    folder : Path
-        A folder of this call alone.
-    build_id : str
-        SHA-256 of the native sources.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    NativeError
-        If the compiler fails; the message has its first errors.
+    No other call uses the folder. `native` holds the native sources, and `build_id` is their SHA-256. A NativeError has
+    the first errors of the compiler.
     """
     kind, variant = target.kind, variant_of(target.kind)
     (folder / "sweep_builds.h").write_text(list_of_builds(variant, [target.name]))

@@ -182,27 +182,9 @@ def cached(equation: Equation, ndim: int, kind: str) -> Library | None:
 
 @lru_cache(maxsize=256)
 def compiled(equation: Equation, ndim: int, dtype: str, kind: str, operations: tuple[str, ...] = GRADIENT) -> Library:
-    """Return the library of one problem, compiled unless the cache has it.
+    """Return the library of one problem and of `operations`, `GRADIENT` or `BORN`, compiled unless the cache has it.
 
     Processes that ask at once wait for the one that compiles. A damaged library is compiled again.
-
-    Parameters
-    ----------
-    equation : Equation
-        The equation; its `spatial_order` counts.
-    ndim : {1, 2, 3}
-        Number of dimensions.
-    dtype : {'float32', 'float64'}
-        Precision.
-    kind : {'cpu', 'cuda'}
-        Kind of device.
-    operations : tuple of str
-        The operations that the library runs, `GRADIENT` or `BORN`.
-
-    Returns
-    -------
-    Library
-        The library.
 
     Raises
     ------

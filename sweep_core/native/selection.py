@@ -33,25 +33,9 @@ def installed(equation: Equation, ndim: int, kind: str) -> tuple[Library | None,
 
 
 def library_of(equation: Equation, ndim: int, dtype: str, kind: str, operation: str = "forward") -> Library:
-    """Return the library that runs an operation of an equation, compiled now if none holds it.
+    """Return the library that runs an operation of an equation: an installed one, or one that is compiled now.
 
-    Parameters
-    ----------
-    equation : Equation
-        The equation.
-    ndim : {1, 2, 3}
-        Number of dimensions.
-    dtype : {'float32', 'float64'}
-        Precision of the models.
-    kind : {'cpu', 'cuda'}
-        Kind of device.
-    operation : {'forward', 'adjoint', 'born'}
-        The operation. An installed library runs all; Born runs are compiled apart from the others.
-
-    Returns
-    -------
-    Library
-        An installed library with the tables of the equation, or one that was compiled for this problem.
+    An installed library runs all operations; Born runs are compiled apart from the others.
 
     Raises
     ------

@@ -73,28 +73,14 @@ def echoes_of(layer: str, order: int) -> list[int] | None:
 
 
 def width_for(target: float, layer: str, order: int) -> int:
-    """Return the fewest cells whose measured echo is at most `target`.
-
-    Parameters
-    ----------
-    target : float
-        Decibels of the direct wave, below zero.
-    layer : str
-        Type of the layer, such as ``'cpmls'``.
-    order : int
-        Spatial order.
-
-    Returns
-    -------
-    int
-        One of :data:`WIDTHS`.
+    """Return the fewest cells, of :data:`WIDTHS`, whose measured echo is at most `target` decibels of the direct wave.
 
     Raises
     ------
     OptionError, DomainError
         `target` is no number, or not below zero.
     UnsupportedError
-        No measured layer of this type has so low an echo.
+        No measured layer of this type and spatial order has so low an echo.
     """
     if not isinstance(target, Real) or isinstance(target, bool):
         raise OptionError(f"pml_target_db is {target!r}; expected decibels below 0, such as -60")

@@ -12,7 +12,7 @@ from .colours import MODELLED, OBSERVED, largest
 from .components import component, shot_title
 from .curves import band_end
 from .gathers import amplify
-from .inputs import as_numbers, check_number
+from .inputs import as_numbers, check_index
 
 LINES = {"observed": {"color": OBSERVED, "linewidth": 1.6}, "modelled": {"color": MODELLED, "linewidth": 0.8}}
 """Styles of the curves: observed traces are wider, so that they show beneath the modelled ones."""
@@ -68,7 +68,7 @@ def plot_comparison(
     shape = synthetic.shape
     if shape != gathers.observed.shape:
         raise ShapeError(f"the modelled record has shape {shape}; expected {gathers.observed.shape}, as observed")
-    shot = check_number(shot, "shot", len(gathers), gathers.name)
+    shot = check_index(shot, "shot", len(gathers), gathers.name)
     index, label = component(shape[3], solver, field, label)
     rows = _trace_rows(gathers, shot, receivers, most)
     pair = {"observed": gathers.observed[shot, ..., index], "modelled": synthetic[shot, ..., index]}
@@ -104,7 +104,7 @@ def _trace_rows(gathers: Gathers, shot: int, receivers: Any, most: int) -> np.nd
         raise DomainError(f"shot {shot} of {gathers.name} has no live trace; expected some to draw")
     if receivers is not None:
         numbers = as_numbers(receivers, "receivers", "numbers of receivers, counted from 0", (1,))
-        rows = np.array([check_number(n, "a receiver", gathers.observed.shape[2], gathers.name) for n in numbers])
+        rows = np.array([check_index(n, "a receiver", gathers.observed.shape[2], gathers.name) for n in numbers])
         if len(dead := np.setdiff1d(rows, live)):
             raise DomainError(f"receiver {dead[0]} of shot {shot} is dead; choose among {_first_numbers(live)}")
         return rows

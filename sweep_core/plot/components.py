@@ -5,7 +5,7 @@ from typing import Any
 from ..errors import DtypeError, OptionError, ShapeError
 from ..io.gathers import Gathers
 from ..problem.problem import PRESSURES, Problem
-from .inputs import check_number
+from .inputs import check_index
 
 UNNAMED = "amplitude"
 
@@ -66,7 +66,7 @@ def component(count: int | None, solver: Any, field: Any, label: str | None) -> 
             expected = f"one that the solver records: {', '.join(names)}" if names else "its number, or solver= as well"
             raise OptionError(f"field is {field!r}; expected {expected}")
         field = names.index(field)
-    index = check_number(field, "field", count or len(names) or 1, "the record")
+    index = check_index(field, "field", count or len(names) or 1, "the record")
     return index, label or (field_label(solver, names[index]) if names else UNNAMED)
 
 

@@ -11,7 +11,7 @@ from .canvas import panels
 from .colours import add_colour_bar, largest
 from .components import component, shot_title
 from .gathers import STYLES, amplify, draw_gather
-from .inputs import check_number
+from .inputs import check_index
 from .survey import add_legend
 
 AXES = {"offset": "offset (m)", "x": "x (km)"}
@@ -53,7 +53,7 @@ def plot_traces(
         matplotlib is not installed.
     """
     check_gathers(gathers)
-    shot = check_number(shot, "shot", len(gathers), gathers.name)
+    shot = check_index(shot, "shot", len(gathers), gathers.name)
     index, label = component(gathers.observed.shape[3], solver, field, label)
     check_choice(against, "against", tuple(AXES))
     check_choice(style, "style", STYLES)

@@ -110,7 +110,7 @@ def read_receivers(x: Any, count: int) -> tuple[np.ndarray, str]:
     return x / 1e3, "x (km)"
 
 
-def amplify(gathers: np.ndarray, dt: float, gain: Any, label: str = "") -> tuple[np.ndarray, str]:
+def amplify(gathers: np.ndarray, dt: float, gain: Any, label: str) -> tuple[np.ndarray, str]:
     """Return gathers (..., nt, nrec) with a gain, and their label. NaN and infinity stay."""
     dt, is_agc = check_positive(dt, "dt", "seconds"), isinstance(gain, str) and gain == "agc"
     is_number = isinstance(gain, int | float | np.integer | np.floating) and not isinstance(gain, bool)

@@ -100,7 +100,7 @@ def unit_of(label: str) -> str:
     return label.partition("(")[2].rstrip(")")
 
 
-def check_number(value: Any, name: str, count: int, whose: str) -> int:
+def check_index(value: Any, name: str, count: int, whose: str) -> int:
     """Return `value` as an index from 0 below `count`, or raise an error."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise DtypeError(f"{name} is {value!r}; expected a number from 0 to {count - 1}")

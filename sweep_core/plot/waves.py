@@ -141,7 +141,7 @@ def wave_clip(snapshots: np.ndarray, percentile: float) -> float:
     return largest(snapshots[np.abs(snapshots) > 1e-3 * peak], percentile)
 
 
-def draw_snapshot(axis: Any, snapshot: np.ndarray, steps: np.ndarray, clip: float, model: Any = None) -> Any:
+def draw_snapshot(axis: Any, snapshot: np.ndarray, steps: np.ndarray, clip: float, model: Any) -> Any:
     """Draw a snapshot in red and blue, over the model in pale grey if there is one."""
     if model is not None:
         draw_section(axis, model, steps, "gray", alpha=0.35)

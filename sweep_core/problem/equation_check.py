@@ -209,13 +209,19 @@ def _check_sources(equation, ndim, fields):
             _refuse(equation, f"derived {name!r}", repr(parts), "a sum of fields known at the same times")
 
 
+def _check_count(equation, source, values, names):
+    """Refuse anything but a sequence of one value for each name."""
+    is_sequence = isinstance(values, tuple | list)
+    if not is_sequence or len(values) != len(names):
+        count = f"{len(values)} values" if is_sequence else type(values).__name__
+        _refuse(equation, source, count, f"a tuple of {len(names)}: {list(names)}")
+
+
 def _check_constants(equation, dt):
     names = equation.constant_names
     with _named_errors(equation, "constants(dt)"):
         constants = equation.constants(dt)
-    if not isinstance(constants, tuple | list) or len(constants) != len(names):
-        count = f"{len(constants)} values" if isinstance(constants, tuple | list) else type(constants).__name__
-        _refuse(equation, "constants", count, f"a tuple of {len(names)}: {list(names)}")
+    _check_count(equation, "constants", constants, names)
     for name, c in zip(names, constants, strict=True):
         if not isinstance(c, Real) or not isfinite(c):
             _refuse(equation, f"constant {name!r}", repr(c), "a finite number")
@@ -225,9 +231,7 @@ def _coefficients(equation, problem, models):
     names, shape = equation.coefficient_names_in(problem.grid.ndim), problem.padded_shape
     with _named_errors(equation, "coefficients(node_averages, *parameters)"):
         coefficients = equation.coefficients(NodeAverages(problem, np), *models)
-    if not isinstance(coefficients, tuple | list) or len(coefficients) != len(names):
-        count = f"{len(coefficients)} values" if isinstance(coefficients, tuple | list) else type(coefficients).__name__
-        _refuse(equation, "coefficients", count, f"a tuple of {len(names)}: {list(names)}")
+    _check_count(equation, "coefficients", coefficients, names)
     admissible = _admissible(equation, models)
     for name, c in zip(names, coefficients, strict=True):
         try:

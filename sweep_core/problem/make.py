@@ -74,6 +74,31 @@ def check_cells(equation: Equation, grid: Grid, pml: Sequence[tuple[int, int]], 
         )
 
 
+def _check_time_step(dt: Any, grid: Grid) -> None:
+    """Check that a time step is positive, and that waves of some speed can cross the cells of a grid in it."""
+    if not isinstance(dt, Real) or isinstance(dt, bool) or not isfinite(dt) or dt <= 0:
+        raise DomainError(f"dt is {dt!r}; expected a positive time step in seconds")
+    if not all(RATIOS[0] <= float(dt) / h <= RATIOS[1] for h in grid.spacing):
+        raise DomainError(
+            f"dt = {dt:g} s at dh = {grid.spacing} m; expected dt / dh of {RATIOS[0]:g} to {RATIOS[1]:g} s/m"
+        )
+
+
+def _make_cpml(
+    equation: Equation, grid: Grid, free_surface: bool, types: Any, width: Any, target_db: Any, **design: Any
+) -> CPML:
+    """Return the checked absorbing layers of a problem. `design` are values of :class:`CPML`; None is its default."""
+    for name, value in design.items():
+        if value is not None and (not isinstance(value, Real) or isinstance(value, bool)):
+            raise OptionError(f"pml_{name} is {value!r}; expected a number")
+    types = layer_types(types, equation, grid.ndim, free_surface)
+    stated = stated_width(width, target_db, types, equation.spatial_order, free_surface)
+    faces = widths(stated, grid.ndim, free_surface)
+    check_cells(equation, grid, faces, free_surface)
+    design = {name: value for name, value in design.items() if value is not None}
+    return CPML(faces, types, decades=equation.pml_decades, power=equation.pml_power, **design)
+
+
 def make_problem(
     equation: Equation,
     shape: Sequence[int],
@@ -126,12 +151,7 @@ def make_problem(
             f"shape is {grid.shape}, of {grid.ndim} dimension{'s' * (grid.ndim > 1)}; {equation.name} supports only "
             f"{equation.ndims} yet"
         )
-    if not isinstance(dt, Real) or isinstance(dt, bool) or not isfinite(dt) or dt <= 0:
-        raise DomainError(f"dt is {dt!r}; expected a positive time step in seconds")
-    if not all(RATIOS[0] <= float(dt) / h <= RATIOS[1] for h in grid.spacing):
-        raise DomainError(
-            f"dt = {dt:g} s at dh = {grid.spacing} m; expected dt / dh of {RATIOS[0]:g} to {RATIOS[1]:g} s/m"
-        )
+    _check_time_step(dt, grid)
     memory = resolve_memory(memory, None)
     if memory.known_above >= grid.shape[0]:
         raise DomainError(
@@ -140,10 +160,9 @@ def make_problem(
         )
     if not isinstance(free_surface, bool):
         raise OptionError(f"free_surface is {free_surface!r}; expected True (on top) or False")
-    types = layer_types(pml_type, equation, grid.ndim, free_surface)
-    stated = stated_width(pml_width, pml_target_db, types, equation.spatial_order, free_surface)
-    cpml_width = widths(stated, grid.ndim, free_surface)
-    check_cells(equation, grid, cpml_width, free_surface)
+    cpml = _make_cpml(
+        equation, grid, free_surface, pml_type, pml_width, pml_target_db, velocity=pml_velocity, freq=pml_freq
+    )
     words = {"source_scaling": source_scaling, "edge_gradient": edge_gradient, "time_dispersion": time_dispersion}
     for name, value in words.items():
         check_choice(value, name, CHOICES[name])
@@ -153,18 +172,6 @@ def make_problem(
         raise UnsupportedError(
             f"time_dispersion='corrected' is not supported yet for {equation.name}, which is staggered in time"
         )
-    numbers = {"velocity": pml_velocity, "freq": pml_freq}
-    for name, value in numbers.items():
-        if value is not None and (not isinstance(value, Real) or isinstance(value, bool)):
-            raise OptionError(f"pml_{name} is {value!r}; expected a number")
-    chosen_pml = {k: v for k, v in numbers.items() if v is not None}
-    cpml = CPML(
-        cpml_width,
-        types,
-        decades=equation.pml_decades,
-        power=equation.pml_power,
-        **chosen_pml,
-    )
     return Problem(
         equation=equation,
         grid=grid,

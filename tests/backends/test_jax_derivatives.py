@@ -1,12 +1,12 @@
 """Derivatives under JAX's transforms, compiled and eager, against the Born run of the reference."""
 
+import derivatives
 import numpy as np
 import pytest
 from laws import (
     ASKED,
     VARIANTS,
     born_of_snapshots,
-    case,
     error,
     executors,
     reference_born,
@@ -27,33 +27,11 @@ compiled = pytest.mark.parametrize("entry", executors("jax-c"))
 eager = pytest.mark.parametrize("entry", executors("jax-eager"))
 
 
-class Setting:
-    """A solver and its operators as functions of models and wavelet."""
-
-    def __init__(self, entry, example=None):
-        self.example = example = example or case()
-        self.solver = PropJax(**example.arguments, impl=entry.executor_for(example.problem).impl)
-        self.survey = {name: getattr(example.shots, name) for name in ("sources", "receivers")}
-        self.survey |= {"receiver_mask": example.shots.mask}
-        self.vp, self.dvp = jnp.asarray(example.models[0]), jnp.asarray(example.direction()[0])
-        self.wavelet, self.weights = jnp.asarray(example.shots.wavelet), jnp.asarray(example.noise())
-
-    def record(self, vp, wavelet=None):
-        return self.solver(self.wavelet if wavelet is None else wavelet, **self.survey, models=[vp])
-
-    def born(self, dvp, vp=None, **more):
-        models = [self.vp if vp is None else vp]
-        return self.solver.born(self.wavelet, **self.survey, perturbations=[dvp], models=models, **more)
-
-    def misfit(self, vp):
-        return 0.5 * (self.record(vp) ** 2).sum()
+class Setting(derivatives.Setting):
+    solver_class, framework, array = PropJax, jnp, staticmethod(jnp.asarray)
 
     def jvp(self, dvp, vp=None):
         return jax.jvp(self.record, (self.vp if vp is None else vp,), (dvp,))[1]
-
-    @property
-    def two(self):
-        return jnp.stack([2 * self.dvp, self.dvp])
 
 
 FORWARD = {
@@ -86,16 +64,12 @@ def test_forward_mode_equals_the_born_run(transform, entry):
     assert error(FORWARD[transform](this), reference_born(this.example)) < 1e-11
 
 
-def weighted(s, vp):
-    return (s.record(vp) * s.weights).sum()
-
-
 REVERSE = {
-    "grad": lambda s: jax.grad(lambda vp: weighted(s, vp))(s.vp),
-    "grad-checkpoint": lambda s: jax.grad(jax.checkpoint(lambda vp: weighted(s, vp)))(s.vp),
-    "grad-vmap": lambda s: jax.vmap(jax.grad(lambda vp: weighted(s, vp)))(jnp.stack([s.vp - 9, s.vp]))[1],
-    "grad-map": lambda s: jax.lax.map(jax.grad(lambda vp: weighted(s, vp)), jnp.stack([s.vp - 9, s.vp]))[1],
-    "jacrev": lambda s: jax.jacrev(lambda vp: weighted(s, vp)[None])(s.vp)[0],
+    "grad": lambda s: jax.grad(s.weighted)(s.vp),
+    "grad-checkpoint": lambda s: jax.grad(jax.checkpoint(s.weighted))(s.vp),
+    "grad-vmap": lambda s: jax.vmap(jax.grad(s.weighted))(jnp.stack([s.vp - 9, s.vp]))[1],
+    "grad-map": lambda s: jax.lax.map(jax.grad(s.weighted), jnp.stack([s.vp - 9, s.vp]))[1],
+    "jacrev": lambda s: jax.jacrev(lambda vp: s.weighted(vp)[None])(s.vp)[0],
     "vjp-vmap": lambda s: jax.vmap(jax.vjp(s.record, s.vp)[1])(jnp.stack([0 * s.weights, s.weights]))[0][1],
     "linearize": lambda s: jax.linear_transpose(jax.linearize(s.record, s.vp)[1], s.vp)(s.weights)[0],
     "born": lambda s: jax.grad(lambda dvp: (s.born(dvp) * s.weights).sum())(s.dvp),
@@ -166,7 +140,7 @@ def test_vmap_supports_every_variant(name, entry):
 def test_snapshots_leave_the_gradient_unchanged(entry):
     """Snapshots of a batch equal those of its parts."""
     this = Setting(entry)
-    both, expected = with_snapshots(this), np.asarray(jax.grad(lambda vp: weighted(this, vp))(this.vp))
+    both, expected = with_snapshots(this), np.asarray(jax.grad(this.weighted)(this.vp))
     for gradient in (
         jax.grad(both, has_aux=True)(this.vp)[0],
         jax.jit(jax.grad(jax.checkpoint(both), has_aux=True))(this.vp)[0],

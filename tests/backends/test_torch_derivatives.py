@@ -3,6 +3,7 @@
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import derivatives
 import numpy as np
 import pytest
 from laws import (
@@ -31,36 +32,11 @@ compiled = pytest.mark.parametrize("entry", executors("torch-c"))
 eager = pytest.mark.parametrize("entry", executors("torch-eager"))
 
 
-class Setting:
-    """A solver and its operators as functions of models and wavelet."""
-
-    def __init__(self, entry, example=None):
-        self.example = example = example or case()
-        self.solver = PropTorch(**example.arguments, impl=entry.executor_for(example.problem).impl)
-        self.survey = {name: getattr(example.shots, name) for name in ("sources", "receivers")}
-        self.survey |= {"receiver_mask": example.shots.mask}
-        self.vp, self.dvp = torch.tensor(example.models[0]), torch.tensor(example.direction()[0])
-        self.wavelet, self.weights = torch.tensor(example.shots.wavelet), torch.tensor(example.noise())
-
-    def record(self, vp, wavelet=None):
-        return self.solver(self.wavelet if wavelet is None else wavelet, **self.survey, models=[vp])
-
-    def born(self, dvp, vp=None, **more):
-        models = [self.vp if vp is None else vp]
-        return self.solver.born(self.wavelet, **self.survey, perturbations=[dvp], models=models, **more)
-
-    def misfit(self, vp):
-        return 0.5 * self.record(vp).square().sum()
-
-    def weighted(self, vp):
-        return (self.record(vp) * self.weights).sum()
+class Setting(derivatives.Setting):
+    solver_class, framework, array = PropTorch, torch, staticmethod(torch.tensor)
 
     def jvp(self, dvp, vp=None):
         return torch.func.jvp(self.record, (self.vp if vp is None else vp,), (dvp,))[1]
-
-    @property
-    def two(self):
-        return torch.stack([2 * self.dvp, self.dvp])
 
 
 def dual(s):

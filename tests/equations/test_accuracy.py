@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from laws import case, error, executors
 from scipy.special import hankel2
+from waves import misfit, shoot, slopes
 
 from sweep_core import Acoustic, Shots, make_problem, ricker
-from sweep_core.execution.reference import ReferenceExecutor
 from sweep_core.numerics.stencils import largest_speed
 from sweep_core.numerics.time_dispersion import disperse, overrun, undisperse
 
@@ -15,13 +15,8 @@ VELOCITY, FREQ = 2000.0, 15.0
 
 
 def compute(models=None, wavelet=None, sources=None, receivers=None, **arguments):
-    """Return the traces (nt, nrec) of one shot, by compiled code if it is available."""
-    problem = make_problem(**arguments)
-    shots = Shots(wavelet, np.asarray([sources]), np.asarray(receivers))
-    executor = ReferenceExecutor()
-    for param in executors("torch-c"):
-        executor = param.values[0].executor_for(problem)
-    return np.asarray(executor.forward(problem, shots, models))[0, :, :, 0]
+    """Return the traces (nt, nrec) of one shot."""
+    return shoot(wavelet, sources, receivers, models, **arguments)[..., 0]
 
 
 def green(distance, nt, dt, stepped=False):
@@ -51,10 +46,6 @@ def trace(order, dh, dt, distance, duration, wavelet=None):
     )[:, 0]  # fmt: skip
 
 
-def misfit(x, expected) -> float:
-    return float(np.linalg.norm(x - expected) / np.linalg.norm(expected))
-
-
 # --- accuracy ---------------------------------------------------------------------------------------------------------
 
 
@@ -76,11 +67,6 @@ def test_law5_green_function_without_time_dispersion(dt):
     assert misfit(trace(8, 5.0, dt, 400.0, 0.6), exact) > 2e-3
     assert misfit(corrected(nt), exact) < 5e-4
     assert misfit(corrected(longer), exact) < 5e-6
-
-
-def slopes(errors, steps) -> np.ndarray:
-    """Return the order of convergence of each pair of neighbouring steps."""
-    return np.diff(np.log(errors)) / np.diff(np.log(steps))
 
 
 def test_law5_order_of_convergence_in_time():

@@ -13,7 +13,7 @@ from sweep_core import Acoustic, Snapshots, equations
 from sweep_core._util.arrays import numpy_of
 from sweep_core.equations import BROUGHT
 from sweep_core.execution.answers import error as _error
-from sweep_core.execution.answers import record_error
+from sweep_core.execution.answers import record_error, unequal
 from sweep_core.native.codegen import shipped
 from sweep_core.testing import cases, entries
 from sweep_core.testing.cases import (
@@ -58,6 +58,14 @@ OURS = ("reference", "torch", "jax", "dask")
 def error(x, expected) -> float:
     """Return the largest difference over the largest expected value, of arrays of any backend."""
     return _error(numpy_of(x), expected)
+
+
+def wavelet_and_adjoint(entry, setup):
+    """Check <F x, y> = <x, F^T y> in the wavelet, whose record is linear in it."""
+    y = setup.noise()
+    pulled, _ = entry.pulled_back(setup, y)
+    x, pushed = of_another_wavelet(setup)
+    assert unequal((pushed * y).sum(), (x * pulled).sum(), [x * pulled]) < 1e-12
 
 
 ASKED = Snapshots(["h1"], every=5, region=((2, 15), (4, 19)))
@@ -165,7 +173,7 @@ def _torch(impl, device="cpu"):
     return Framework(f"torch-{impl}" + ("" if device == "cpu" else f"-{device}"), make, 0.0, solver, pullback)
 
 
-def _jax(impl, device="cpu"):
+def _jax(impl):
     def make():
         import sweep_jax
 
@@ -193,7 +201,7 @@ def _jax(impl, device="cpu"):
 
     # XLA fuses the steps of a chunk differently.
     rounding = 1e-12 if impl == "eager" else 0.0
-    return Framework(f"jax-{impl}" + ("" if device == "cpu" else f"-{device}"), make, rounding, solver, pullback)
+    return Framework(f"jax-{impl}", make, rounding, solver, pullback)
 
 
 def has(module: str) -> bool:

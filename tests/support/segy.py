@@ -64,11 +64,11 @@ def encode(traces, headers, *, order=">", format=5, interval=4000, binary=None, 
     return whole
 
 
-def trace_header(content, trace, nt, width=4, order=">"):
-    """Return the header fields of one trace of a file without extended textual headers."""
-    begin = 3600 + trace * (240 + width * nt)
+def trace_header(content, trace, nt):
+    """Return the header fields of one trace of a big-endian file of 4-byte samples without extended textual headers."""
+    begin = 3600 + trace * (240 + 4 * nt)
     return {
-        name: struct.unpack_from(order + kind, content, begin + at - 1)[0] for name, (at, kind) in TRACE_FIELDS.items()
+        name: struct.unpack_from(">" + kind, content, begin + at - 1)[0] for name, (at, kind) in TRACE_FIELDS.items()
     }
 
 

@@ -61,7 +61,7 @@ def _place(name: str, place: Any, standard: Mapping[str, tuple[int, str]]) -> tu
     return int(byte), kind
 
 
-def read_headers(layout: Layout, header_bytes: Mapping[str, Any] | None = None) -> NDArray[Any]:
+def read_headers(layout: Layout, header_bytes: Mapping[str, Any] | None) -> NDArray[Any]:
     """Return the (ntraces,) headers in the byte order of the file, without reading samples."""
     if not isinstance(header_bytes, Mapping | None):
         raise DtypeError(f"header_bytes is {header_bytes!r}; expected a dict of bytes by the names of header fields")

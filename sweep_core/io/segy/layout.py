@@ -108,8 +108,8 @@ class Layout:
             raise DataError(f"{self.path} can no longer be opened: {error}") from error
 
 
-def read_layout(path: str | os.PathLike[str], nt: int | None = None, sample_format: int | None = None) -> Layout:
-    """Return the layout of a file. `nt` and `sample_format` override its headers.
+def read_layout(path: str | os.PathLike[str], nt: int | None, sample_format: int | None) -> Layout:
+    """Return the layout of a file. `nt` and `sample_format` override its headers, unless they are None.
 
     Raises
     ------

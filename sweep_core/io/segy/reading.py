@@ -82,7 +82,7 @@ def read_segy(
     dz, dx = check_spacings(dh)
     groups = segy.shots(codes)
     is_live = ~np.isin(segy.header("TraceIdentificationCode"), DEAD)
-    is_live[_numbers(dead, len(segy), "dead", "traces")] = False
+    is_live[whole_numbers(dead, "dead", "traces", len(segy))] = False
     used = np.concatenate(groups)
     live = used[is_live[used]]  # headers of dead and dummy traces are often empty
     if not live.size:
@@ -98,7 +98,7 @@ def read_segy(
         for xyz, depth in ((segy.sources, source_depth), (segy.receivers, receiver_depth))
     )
     _check_inside(segy, live, {"source": sources, "receiver": receivers}, (dx, dz))
-    rows = range(len(groups)) if shots is None else _numbers(shots, len(groups), "shots", "shots")
+    rows = range(len(groups)) if shots is None else whole_numbers(shots, "shots", "shots", len(groups))
     nrec = max(map(len, groups))
     traces = np.full((len(rows), nrec), -1)
     observed = np.zeros((len(rows), nt, nrec, 1), np.float32)
@@ -121,13 +121,6 @@ def read_segy(
         name=segy.path.stem,
         notes=(*segy.notes, *_code_notes(segy, used), *_offset_notes(segy, live), *_resampling_notes(segy, dt)),
     )  # fmt: skip
-
-
-def _numbers(values: Iterable[int], count: int, name: str, kind: str) -> NDArray[np.int64]:
-    numbers = whole_numbers(values, name, kind)
-    if ((numbers < 0) | (numbers >= count)).any():
-        raise DomainError(f"{name} is {numbers.tolist()}; expected numbers of {kind} from 0 to {count - 1}")
-    return numbers
 
 
 def _sample_count(segy: SegyFile, used: NDArray[np.int64], dt: float, nt: int | None) -> int:

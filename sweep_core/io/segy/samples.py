@@ -12,7 +12,7 @@ _CHECKED_TRACES = 64  # traces whose samples the check of the format reads
 _HEX_DIGIT = 0x00F00000  # the first digit of the fraction of an IBM float, never zero in a normalised one
 
 
-def read_samples(layout: Layout, which: Any = None, dtype: Any = np.float32) -> NDArray[Any]:
+def read_samples(layout: Layout, which: Any, dtype: Any) -> NDArray[Any]:
     """Return the (n, nt) samples of some traces in C order.
 
     Parameters

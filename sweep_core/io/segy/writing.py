@@ -180,7 +180,7 @@ def _headers(count: int, nt: int, interval: int) -> NDArray[Any]:
     return headers
 
 
-def check_samples(nt: int, dt: float, start: float = 0.0) -> None:
+def check_samples(nt: int, dt: float, start: float) -> None:
     """Raise an UnsupportedError if the format cannot hold the number of samples, their interval or the first time."""
     _check_count(nt)
     _microseconds(dt)
