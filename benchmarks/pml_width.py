@@ -1,7 +1,7 @@
 """``python -m benchmarks.pml_width``: the echo of each type of absorbing layer against its width.
 
-The script draws the table of sweep_core/numerics/pml_width.py. ``--measure FILE`` measures the table again, in some 20
-minutes, and prints its lines. The echo of a layer is the difference between a record and that of an earth that
+The script draws the table of sweep_core/numerics/pml_width.py. ``--measure FILE`` measures the table again, in an
+hour, and prints its lines. The echo of a layer is the difference between a record and that of an earth that
 continues. It is the worst over receivers along the layer, in decibels of the direct wave's peak at the receiver.
 It is measured in a plane: in space, echoes spread more and are lower. Results are added to the file, and a repeated run
 measures only the cases that the file lacks.
@@ -11,10 +11,12 @@ import argparse
 import json
 import math
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
@@ -26,10 +28,15 @@ from sweep_core import (
     AcousticTTI,
     AcousticVariableDensity,
     AcousticVTI,
+    AcousticVTISecondOrder,
     Elastic,
+    ElasticTTI,
     ElasticVTI,
     Equation,
+    SweepWarning,
+    ViscoAcoustic,
     ViscoElastic,
+    ViscoElasticVTI,
     make_problem,
     ricker,
 )
@@ -55,7 +62,8 @@ DASHES = {2: ":", 4: "-", 8: "--", 16: "-."}
 class Earth:
     """An equation, its models, its slowest and its fastest waves (m/s), and the fields of sources and receivers.
 
-    Waves are at most as fast as the layer's design speed of 3000 m/s, and at least half as fast.
+    Waves are at most as fast as the layer's design speed of 3000 m/s, and at least half as fast. With a `surface` the
+    source lies so many cells below a free surface; plain layers are measured at the bottom, others at the sides.
     """
 
     equation: type[Equation]
@@ -66,6 +74,7 @@ class Earth:
     receivers: tuple[str, ...] | None = None
     layers: tuple[str, ...] = ("cpmls", "mpmls")
     orders: tuple[int, ...] = ORDERS
+    surface: int | None = None
 
     def cases(self) -> list[tuple[int, str]]:
         """Return the orders and types of layers to measure.
@@ -83,6 +92,14 @@ ROCK, TILT = (3000.0, 1700.0, 2000.0), 0.5
 ALL = (*ORDERS, 16)
 FLUID, THOMSEN = 3000 / 1.4**0.5, (0.2, 0.1)
 """vp of an anisotropic earth whose horizontal waves have 3000 m/s, and its epsilon and delta."""
+SOLID = (FLUID, FLUID / 1.8, 2000.0, *THOMSEN, 0.0)
+LOSSY = 0.95
+"""The speeds of lossy solids at the reference frequency over those of the lossless ones."""
+RAYLEIGH = 1560
+"""Speed (m/s) of the Rayleigh waves of ROCK, rounded down."""
+LAYERS = ("cpmls", "mpmls", "sponge")
+SIDE = 2
+"""The largest offset (depths) of receivers along a side below a free surface."""
 EARTHS = {
     "acoustic, slow": Earth(Acoustic, (1500.0,), 1500, 1500, layers=("cpmlr",), orders=ALL),
     "acoustic, fast": Earth(Acoustic, (3000.0,), 3000, 3000, layers=("cpmlr",), orders=ALL),
@@ -90,17 +107,29 @@ EARTHS = {
     "variable density, fast": Earth(
         AcousticVariableDensity, (3000.0, 1000.0), 3000, 3000, ("p",), ("p",), ("cpmls", "mpmls", "sponge"), ALL
     ),
-    "SH": Earth(SH, (3000.0, 2000.0), 3000, 3000, layers=("cpmls",), orders=(4,)),
+    "SH, slow": Earth(SH, (1500.0, 2000.0), 1500, 1500, layers=("cpmls",), orders=ALL),
+    "SH, fast": Earth(SH, (3000.0, 2000.0), 3000, 3000, orders=ALL),
+    "viscoacoustic": Earth(ViscoAcoustic, (1550.0, 1000.0, 40.0), 1500, 1600, ("p",), ("p",), ("cpmls",), ALL),
     "acoustic VTI": Earth(AcousticVTI, (FLUID, *THOMSEN), FLUID, 3000),
+    "acoustic VTI, second order": Earth(AcousticVTISecondOrder, (FLUID, *THOMSEN), FLUID, 3000, layers=("cpmlr",)),
     "acoustic TTI": Earth(AcousticTTI, (FLUID, *THOMSEN, TILT), FLUID, 3000, layers=("sponge",)),
     "elastic, explosion": Earth(Elastic, ROCK, 1700, 3000, *EXPLOSION),
     "elastic, force": Earth(Elastic, ROCK, 1700, 3000, *FORCE, ("cpmls", "mpmls", "sponge"), ALL),
-    "elastic VTI": Earth(
-        ElasticVTI, (FLUID, FLUID / 1.8, 2000.0, *THOMSEN, 0.0), FLUID / 1.8, 3000, *FORCE, orders=(2, 4)
-    ),
+    "elastic VTI": Earth(ElasticVTI, SOLID, FLUID / 1.8, 3000, *FORCE, orders=(2, 4)),
+    "elastic TTI": Earth(ElasticTTI, (*SOLID, TILT, 0.0), FLUID / 1.8, 3000, *FORCE, ("sponge",), (4,)),
     "viscoelastic": Earth(
-        ViscoElastic, (2850.0, 1615.0, 2000.0, 60.0, 40.0), 1615, 3000, *FORCE, layers=("cpmls",), orders=(4,)
+        ViscoElastic, (*(LOSSY * v for v in ROCK[:2]), 2000.0, 60.0, 40.0), 1700 * LOSSY, 3000, *FORCE
     ),
+    "viscoelastic VTI": Earth(
+        ViscoElasticVTI,
+        (*(LOSSY * v for v in SOLID[:2]), *SOLID[2:], 60.0, 40.0),
+        FLUID / 1.8 * LOSSY,
+        3000,
+        *FORCE,
+        orders=(2, 4),
+    ),
+    "elastic, explosion, surface": Earth(Elastic, ROCK, RAYLEIGH, 3000, *EXPLOSION, LAYERS, ALL, surface=10),
+    "elastic, force, surface": Earth(Elastic, ROCK, RAYLEIGH, 3000, *FORCE, LAYERS, ALL, surface=0),
 }
 
 
@@ -123,48 +152,78 @@ class Echo:
         """Cells that the slowest wave travels until its echo has passed the farthest receiver."""
         return math.hypot(2, self.farthest) * DEPTH + 3 * self.wavelength
 
-    def record(self, width: int, layer: str | None, margin: int = 0) -> np.ndarray:
-        """Return (nt, nrec, nfield) with a layer of `width` cells, or `margin` cells of earth, on every side."""
+    def at_side(self, layer: str) -> bool:
+        """Return True if a layer is measured at the sides of an earth with a free surface."""
+        return EARTHS[self.earth].surface is not None and layer != "cpmls"
+
+    def incidence(self, layer: str) -> np.ndarray:
+        """Return the offset along the layer of each receiver, in depths.
+
+        At a side, receivers lie along it as far as the table reaches, then along the surface.
+        """
+        down = self.offsets[self.offsets <= SIDE]
+        return np.concatenate([down, 0 * self.offsets]) if self.at_side(layer) else self.offsets
+
+    def record(self, at_side: bool, types: Any, widths: Sequence[int], further: Sequence[int]) -> np.ndarray:
+        """Return (nt, nrec, nfield) beside layers of these types and widths, behind `further` cells of earth."""
         earth = EARTHS[self.earth]
-        equation = earth.equation(self.order)
-        shape = (3 * DEPTH + 2 * margin, round(self.farthest * DEPTH) + 2 * DEPTH + 2 * margin)
+        equation, along, surface = earth.equation(self.order), round(self.farthest * DEPTH) + 2 * DEPTH, earth.surface
+        deep = 3 * DEPTH if surface is None or at_side else surface + DEPTH
+        shape = (deep + sum(further[:2]), along + sum(further[2:]))
         small = [np.full((2 * self.order,) * 2, value) for value in earth.models]
         dt = COURANT * make_problem(equation, small[0].shape, DH, 1e-3, pml_width=0).largest_dt(*small)
         nt = int(self.path * DH / earth.slowest / dt)
         # Steps of second-order equations accumulate rounding.
         dtype = torch.float64 if equation.levels == 2 else torch.float32
         solver = PropTorch(
-            equation, shape, DH, dt, source_type=earth.sources, receiver_type=earth.receivers, pml_type=layer,
-            pml_width=width, impl="c",
+            equation, shape, DH, dt, source_type=earth.sources, receiver_type=earth.receivers, pml_type=types,
+            pml_width=widths, free_surface=surface is not None, impl="c",
         )  # fmt: skip
-        first, models = margin + DEPTH, [torch.full(shape, value, dtype=dtype) for value in earth.models]
-        receivers = np.stack([first + np.rint(self.offsets * DEPTH), 0 * self.offsets + first], axis=1).astype(int)
+        source = np.array([further[2] + DEPTH, further[0] + DEPTH if surface is None else surface])
+        far = np.rint(self.offsets * DEPTH).astype(int)[:, None]
+        receivers = source + far * [1, 0]
+        if at_side:
+            receivers = np.concatenate([source + far[self.offsets <= SIDE] * [0, 1], receivers])
         wavelet = torch.tensor(ricker(earth.slowest / (self.wavelength * DH), nt, dt), dtype=dtype)
-        with torch.no_grad():
-            return solver(wavelet, np.array([[first, first]]), receivers, models=models)[0].numpy()
+        models = [torch.full(shape, value, dtype=dtype) for value in earth.models]
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", SweepWarning)  # of guided waves, which a uniform earth does not have
+            return solver(wavelet, source[None], receivers, models=models)[0].numpy()
+
+    def beside(self, width: int, layer: str) -> np.ndarray:
+        """Return the record beside layers of `width` cells, on every side or at the bottom or sides below a surface."""
+        if EARTHS[self.earth].surface is None:
+            return self.record(False, layer, (width,) * 4, (0,) * 4)
+        if self.at_side(layer):
+            return self.record(True, ("cpmls", layer), (0, AROUND, width, width), (0, AROUND, 0, 0))
+        return self.record(False, layer, (0, width, AROUND, AROUND), (0, 0, AROUND, AROUND))
 
     def decibels(self, width: int, layer: str) -> np.ndarray:
         """Return the echo at each receiver."""
-        direct = unbounded(self)
-        echo = self.record(width, layer) - direct
+        direct = unbounded(self, self.at_side(layer))
+        echo = self.beside(width, layer) - direct
         return 20 * np.log10(np.abs(echo).max((0, 2)) / np.abs(direct).max((0, 2)))
 
     def worst(self, width: int, layer: str) -> float:
         """Return the worst echo at receivers whose waves meet the layer as the table of the layer assumes."""
-        return float(self.decibels(width, layer)[self.offsets <= FARTHEST[layer]].max())
+        near = self.incidence(layer) <= FARTHEST[layer]
+        return float(self.decibels(width, layer)[near].max())
 
 
 @lru_cache(maxsize=2)
-def unbounded(echo: Echo) -> np.ndarray:
+def unbounded(echo: Echo, at_side: bool) -> np.ndarray:
     """Return the record of an earth that continues.
 
     No wave returns from its ends in time, or a plain layer of AROUND cells, AROUND cells further away, ends it. The
     own echo of this layer is below -170 dB.
     """
     earth = EARTHS[echo.earth]
+    open_faces = int(earth.surface is None), 1, 1, 1
     if plain := next((layer for layer in ("cpmlr", "cpmls") if layer in earth.layers), None):
-        return echo.record(AROUND, plain, margin=AROUND)
-    return echo.record(0, None, margin=math.ceil(echo.path * earth.fastest / earth.slowest / 2) + echo.order)
+        around = [AROUND * face for face in open_faces]
+        return echo.record(at_side, plain, around, around)
+    further = math.ceil(echo.path * earth.fastest / earth.slowest / 2) + echo.order
+    return echo.record(at_side, None, (0,) * 4, [further * face for face in open_faces])
 
 
 def measure(path: Path, earths: list[str]) -> None:
@@ -179,8 +238,8 @@ def measure(path: Path, earths: list[str]) -> None:
                 continue
             echo, began, lines = Echo(name, order, wavelength), time.time(), []
             for width in WIDTHS:
-                values = echo.decibels(width, layer)
-                worst = {far: round(float(values[echo.offsets <= far].max()), 1) for far in (2, 4, 8, 12)}
+                values, incidence = echo.decibels(width, layer), echo.incidence(layer)
+                worst = {far: round(float(values[incidence <= far].max()), 1) for far in (2, 4, 8, 12)}
                 lines.append(json.dumps([name, order, wavelength, layer, width, worst]) + "\n")
                 if worst[FARTHEST[layer]] < FLOOR:
                     break

@@ -3,6 +3,7 @@
 import itertools
 import pickle
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,6 +75,29 @@ def test_each_axis_has_the_width_of_its_own_type():
     assert problem(Elastic(4), free_surface=True, pml_target_db=-30).pml == ((0, plain), (sides, sides))
 
 
+def test_sides_under_a_free_surface_reach_60_decibels_and_no_70():
+    (_, bottom), sides = problem(Elastic(4), free_surface=True, pml_target_db=-60).pml
+    assert bottom < 20 and 80 < sides[0] == sides[1] <= WIDTHS[-1]
+    best = min(ECHOES["mpmls"][4])
+    with pytest.raises(
+        UnsupportedError, match=f"type 'mpmls' at spatial_order 4; expected {best} or more, the echo of"
+    ):
+        problem(Elastic(4), free_surface=True, pml_target_db=-70)
+    assert problem(Elastic(4), free_surface=True, pml_target_db=best).pml[1] == (WIDTHS[-1], WIDTHS[-1])
+
+
+def test_the_page_states_the_cells_of_the_table():
+    """Each cell is the width for the target of its column, or a dash where no measured width reaches it."""
+    page = (Path(__file__).parents[2] / "docs/howto/pml-width.md").read_text()
+    targets = [int(n) for n in re.findall(r"(-\d+) dB", re.search(r"^\| cells for an echo of .*$", page, re.M)[0])]
+    rows = re.findall(r'^\| `"(\w+)"`(?:, order (\d+))? \| (.*) \|$', page, re.M)
+    assert [(layer, int(order or 4)) for layer, order, _ in rows] == [(k, n) for k, v in ECHOES.items() for n in v]
+    for layer, order, cells in rows:
+        best = min(ECHOES[layer][int(order or 4)])
+        expected = [str(width_for(t, layer, int(order or 4))) if t >= best else "-" for t in targets]
+        assert cells.split(" | ") == expected
+
+
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
@@ -88,7 +112,7 @@ def test_each_axis_has_the_width_of_its_own_type():
             {"equation": AcousticTTI(4), "pml_target_db": -60},
             UnsupportedError,
             r"pml_target_db is -60 for layers of type 'sponge' at spatial_order 4; expected -\d+ or more, the echo of "
-            "the widest measured layer, of 80 cells: pass pml_width, or another pml_type",
+            "the widest measured layer, of 160 cells: pass pml_width, or another pml_type",
         ),
     ],
     ids=str,
