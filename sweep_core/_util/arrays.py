@@ -27,6 +27,12 @@ def _name(dtype) -> str:
     return str(dtype).rsplit(".", 1)[-1]
 
 
+def evenly_spaced(total: int, count: int | None) -> np.ndarray:
+    """Return `count` evenly spaced numbers below `total`; two or more include the first and the last. None is all."""
+    count = total if count is None else min(count, total)
+    return np.linspace(0, total - 1, count).round().astype(np.int64)
+
+
 def cast(x: Any, dtype: str) -> Any:
     """Return x in the dtype of that name."""
     xp = array_namespace(x)

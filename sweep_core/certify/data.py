@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from .._util.arrays import evenly_spaced
 from .certificate import Finding, finding
-from .excerpt import Excerpt, spread
+from .excerpt import Excerpt
 from .skipping import SKIPPING, skipping
 
 TRACES = 300
@@ -43,7 +44,7 @@ def compare(part: Excerpt, record: np.ndarray, observed: np.ndarray) -> tuple[li
                 "mask or repair these traces",
             )
         ], []
-    columns = spread(record.shape[2], TRACES)
+    columns = evenly_spaced(record.shape[2], TRACES)
     traces = [
         np.moveaxis(x[:, :, columns].astype(np.float64), 1, -1)[is_used[:, columns]].reshape(-1, x.shape[1])
         for x in (record, observed)

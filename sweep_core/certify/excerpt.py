@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from .._util.arrays import numpy_of
+from .._util.arrays import evenly_spaced, numpy_of
 from ..acquisition.receivers import receiver_positions
 from ..acquisition.shots import Shots, samples_of
 from ..errors import ShapeError, UnsupportedError
@@ -129,11 +129,6 @@ def some_shots(part: Excerpt, indices) -> Excerpt:
     return attrs.evolve(part, shots=part.shots.take(indices), models=models, indices=tuple(indices))
 
 
-def spread(total: int, count: int) -> list[int]:
-    """Return `count` evenly spaced numbers below `total`; two or more include the first and the last."""
-    return sorted({round(float(i)) for i in np.linspace(0, total - 1, min(total, count))})
-
-
 def survey_excerpt(part: Excerpt, budget: float) -> Excerpt:
     """Return up to MOST_SHOTS shots on the whole model.
 
@@ -142,7 +137,7 @@ def survey_excerpt(part: Excerpt, budget: float) -> Excerpt:
     problem, steps = part.problem, part.shape.steps
     cost = prod(problem.padded_shape) * steps
     count = len(part.shots)
-    indices = spread(count, int(min(MOST_SHOTS, max(1, budget // cost))))
+    indices = evenly_spaced(count, int(min(MOST_SHOTS, max(1, budget // cost)))).tolist()
     excerpt = some_shots(part, indices)
     words = f"shot{'s' if len(indices) > 1 else ''} {', '.join(map(str, indices))} of {count}"
     if cost <= budget:
@@ -170,8 +165,8 @@ def cut_out(part: Excerpt) -> Excerpt:
     is_used = np.ones(len(part.receivers), bool) if one.shots.mask is None else one.shots.mask[0]
     near = _within(one, box) & is_used
     inside, others = np.flatnonzero(near), np.flatnonzero(is_used & ~near)
-    inside = inside[spread(len(inside), LISTENING)]
-    others = others[spread(len(others), LISTENING - len(inside))]
+    inside = inside[evenly_spaced(len(inside), LISTENING)]
+    others = others[evenly_spaced(len(others), LISTENING - len(inside))]
     receivers = np.sort(np.concatenate([inside, others])) if is_used.any() else np.arange(1)
     pml = tuple((min(low, LAYER[ndim]), min(high, LAYER[ndim])) for low, high in problem.pml)
     one = attrs.evolve(one, shots=attrs.evolve(one.shots, mask=None))

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from .._util.arrays import evenly_spaced
 from ..errors import DomainError, NotFiniteError
 from .bad_shots import BadShots, find_bad_shots, name_shots
 from .batches import AfterShots, batches, is_finite
@@ -24,11 +25,6 @@ DENSITY = 0.3
 residual of the speeds, and on an elastic Marmousi its error grows (+3.3 %; with 0.3 it falls, -6.5 %)."""
 DAMPING = 0.1
 """Illumination that is added to that of every cell, relative to the mean. It limits the steps of dark cells."""
-
-
-def spread(nshots: int, count: int | None) -> np.ndarray:
-    """Return `count` shots of a survey, evenly spaced; all shots for None."""
-    return np.unique(np.linspace(0, nshots - 1, min(count or nshots, nshots)).round().astype(np.int64))
 
 
 def _in(shots: list[int]) -> str:
@@ -85,7 +81,7 @@ class Descent:
     ):  # fmt: skip
         self.objective, self.regularisers, self._after, self._answered = objective, regularisers, after, answered
         nshots, self._encoding, self._bad = len(objective.shots), encoding, bad or BadShots()
-        self.shots = spread(nshots, shots)
+        self.shots = evenly_spaced(nshots, shots)
         self._drawn, self._random = drawn, np.random.default_rng(seed)
         self._order: list[int] = []
         self._means = [float(np.abs(model).mean()) or 1.0 for model in unknowns.start]

@@ -6,10 +6,10 @@ from typing import Any
 
 import attrs
 
+from .._util.arrays import evenly_spaced
 from .._util.validators import is_whole
 from ..errors import OptionError, SweepError
 from .bad_shots import check_skippable
-from .descent import spread
 from .encoding import check_encodable
 from .lbfgs import LBFGS
 from .objective import Objective
@@ -49,7 +49,7 @@ def check_features(stages: Sequence[Stage], data: Objective, skip_bad_shots: boo
 def check_stages(stages: Sequence[Stage], data: Objective) -> None:
     """Check all stages before the first one runs. Errors name the number of the stage."""
     for number, stage in enumerate(stages, start=1):
-        shots = spread(len(data.shots), stage.shots)
+        shots = evenly_spaced(len(data.shots), stage.shots)
         try:
             _check_optimiser(stage.optimiser, len(shots))
             check_regularisers(stage.regularise)

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 
 import attrs
 
+from .._util.arrays import evenly_spaced
 from ..plugins import check_support
 from .bad_shots import BadShots
 from .coarse import Coarse, on_coarser_grid
-from .descent import Descent, spread
+from .descent import Descent
 from .encoding import Encoding
 from .journal import Journal
 from .objective import Objective
@@ -72,7 +73,7 @@ class StageRunner:
     def _descent(self, stage: Stage, unknowns: Unknowns) -> Descent:
         objective, shots = stage_objective(self.data, stage), self.data.shots
         if (factor := stage.coarsen or 1) > 1:
-            indices = spread(len(shots), stage.shots)
+            indices = evenly_spaced(len(shots), stage.shots)
             objective = on_coarser_grid(objective, factor, list(unknowns.start), indices)
         return Descent(
             objective, unknowns, check_regularisers(stage.regularise), stage.shots, stage.optimiser.shots,

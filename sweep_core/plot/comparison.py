@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.arrays import evenly_spaced
 from ..errors import DomainError, ShapeError
 from ..io.gathers import Gathers, check_gathers
 from ..processing import spectrum
@@ -111,7 +112,7 @@ def _trace_rows(gathers: Gathers, shot: int, receivers: Any, most: int) -> np.nd
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         raise DomainError(f"most is {most!r}; expected a number of traces, from 1 on")
     live = live[np.argsort(gathers.offsets[shot, live], kind="stable")]
-    return live[np.linspace(0, len(live) - 1, min(most, len(live))).round().astype(int)]
+    return live[evenly_spaced(len(live), most)]
 
 
 def _first_numbers(numbers: np.ndarray) -> str:

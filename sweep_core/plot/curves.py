@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from .._util.validators import check_positive
 from ..errors import DomainError, DtypeError, ShapeError
 from ..processing import spectrum
 from .canvas import panels
 from .colours import LINES
-from .inputs import as_numbers, check_labels, check_positive, unit_of
+from .inputs import as_numbers, check_labels, unit_of
 
 LINE: dict[str, Any] = {"marker": "o", "markersize": 3, "color": "black"}
 

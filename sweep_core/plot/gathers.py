@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from .._util.validators import check_choice
+from .._util.validators import check_choice, check_positive
 from ..errors import DomainError, DtypeError, OptionError, ShapeError
 from ..processing import agc, time_gain
 from .canvas import PANELS, WIDEST, map_extent, panels
 from .colours import GREY, SIGNED, add_colour_bar, largest
 from .components import component
-from .inputs import as_numbers, check_positive
+from .inputs import as_numbers
 
 STYLES = ("image", "wiggle", "both")
 MOST = 60  # wiggles side by side in a panel; more would overlap

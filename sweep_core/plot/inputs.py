@@ -80,14 +80,6 @@ def free_cells(fixed: Any, shape: tuple[int, ...]) -> np.ndarray:
     return ~array
 
 
-def check_positive(value: Any, name: str, unit: str) -> float:
-    """Return `value` as a float, or raise an error unless it is one number above zero."""
-    number = float(as_numbers(value, name, f"one number, {unit}", (0,)))
-    if number <= 0:
-        raise DomainError(f"{name} is {value}; expected {unit}, positive")
-    return number
-
-
 def check_labels(labels: Any) -> Sequence[str]:
     """Return `labels`, or raise a DtypeError unless they are names."""
     if not isinstance(labels, list | tuple) or not all(isinstance(label, str) and label.strip() for label in labels):

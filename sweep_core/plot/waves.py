@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._util.arrays import evenly_spaced
 from ..errors import DomainError, OptionError, ShapeError
 from .canvas import PANELS, new_figure, panel_size, panels, suffix_of
 from .colours import SIGNED, add_colour_bar, largest
@@ -55,7 +56,7 @@ def plot_snapshots(
     """
     snapshots, times, steps, model = read_snapshots(snapshots, times, dh, model)
     label, clip = name_waves(solver, field, label), wave_clip(snapshots, percentile)
-    numbers = np.unique(np.linspace(0, len(times) - 1, min(len(times), PANELS)).round().astype(int))
+    numbers = evenly_spaced(len(times), PANELS)
     columns = {1: 1, 2: 2, 4: 2}.get(len(numbers), 3)
     rows = -(-len(numbers) // columns)
     size = panel_size(snapshots.shape[1:] * steps, 4.0 * columns + 1, rows, columns)

@@ -171,7 +171,7 @@ BAD = {
     "no solver": (lambda: plot.plot_gather(RECORD, 0.004, solver=Acoustic()), OptionError, "solver is Acoustic; expected"),
     "titles": (lambda: plot.plot_gather(RECORD, 0.004, None, ["a", "b"]), ShapeError, "2 titles; expected one"),
     "dt": (lambda: plot.plot_gather(RECORD, 0.0), DomainError, "dt is 0.0"),
-    "dt of nothing": (lambda: plot.plot_gather(RECORD, None), DtypeError, "dt has dtype object"),
+    "dt of nothing": (lambda: plot.plot_gather(RECORD, None), DtypeError, "dt is None; expected one number, seconds"),
     "percentile": (lambda: plot.plot_gather(RECORD, 0.004, percentile=0), DomainError, "percentile is 0"),
     "gain": (lambda: plot.plot_gather(RECORD, 0.004, gain=-1), OptionError, "gain is -1; expected a power of time"),
     "another gain": (lambda: plot.plot_gather(RECORD, 0.004, gain="loud"), OptionError, "'loud'; expected .* or 'agc'"),
