@@ -180,23 +180,15 @@ def one_of(*allowed: Any) -> Validator:
     return check
 
 
-def counting(instance: Any, attribute: Any, value: Any) -> None:
+def positive(instance: Any, attribute: Any, value: Any) -> None:
     """Check a whole number from 1 on."""
     check_whole(value, f"{type(instance).__name__}: {attribute.name}", 1)
 
 
-def positive(instance: Any, attribute: Any, value: Any) -> None:
-    """Check a whole number from 1 on, or None."""
-    if value is not None:
-        counting(instance, attribute, value)
-
-
-def amount(expected: str, optional: bool = False) -> Validator:
-    """Return a validator of a finite number above zero, or of None if the option is `optional`."""
+def amount(expected: str) -> Validator:
+    """Return a validator of a finite number above zero."""
 
     def check(instance: Any, attribute: Any, value: Any) -> None:
-        if optional and value is None:
-            return
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
             raise OptionError(f"{type(instance).__name__}: {attribute.name} is {value!r}; expected {expected}")
 

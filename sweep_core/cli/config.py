@@ -24,7 +24,7 @@ class Physics:
 
     equation: Any = "acoustic"
     spatial_order: Any = 8
-    nt: int | None = option(None, validator=positive)
+    nt: int | None = option(None, validator=attrs.validators.optional(positive))
     dt: Any = None
     source_type: Any = None
     receiver_type: Any = None

@@ -26,8 +26,8 @@ class LBFGS:
         A number is not a whole number from 1 on.
     """
 
-    memory: int = attrs.field(default=8, validator=validators.counting)
-    trials: int = attrs.field(default=8, validator=validators.counting)
+    memory: int = attrs.field(default=8, validator=validators.positive)
+    trials: int = attrs.field(default=8, validator=validators.positive)
     shots: ClassVar[None] = None  # every step uses all shots
 
     def minimise(self, function: Function, limits: Limits, iterations: int, after: After) -> np.ndarray:

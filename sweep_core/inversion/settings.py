@@ -142,13 +142,15 @@ class Settings:
     forward_batchsize: int = option(4, "shots that a rank or device models at once", positive)
     lr: float = option(20.0, "step length of Adam (m/s of vp)", amount("a positive, finite number"))
     lr_shots: int | None = option(
-        None, "shots of a step for which --lr is meant: it is multiplied by --batchsize over them", positive
+        None,
+        "shots of a step for which --lr is meant: it is multiplied by --batchsize over them",
+        attrs.validators.optional(positive),
     )
     warmup: int = option(0, "steps over which --lr grows to this, with --lr-shots")
     freq: float | None = option(
         None,
         f"peak frequency (Hz); 5 by default, elastic {elastic.FREQ}",
-        amount("a positive, finite number", optional=True),
+        attrs.validators.optional(amount("a positive, finite number")),
     )
     seed: int = option(0, "order of the shots")
     reduction: str = option(

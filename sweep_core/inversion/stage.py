@@ -8,7 +8,7 @@ from .._util import validators
 from ..errors import OptionError
 from ..misfit import Misfit, by_name
 
-_corner = validators.amount("a frequency in Hz, or None", optional=True)
+_corner = attrs.validators.optional(validators.amount("a frequency in Hz, or None"))
 
 
 @attrs.frozen
@@ -43,12 +43,12 @@ class Stage:
         A value is not as described.
     """
 
-    iterations: int = attrs.field(validator=validators.counting)
+    iterations: int = attrs.field(validator=validators.positive)
     low: float | None = attrs.field(default=None, validator=_corner)
     high: float | None = attrs.field(default=None, validator=_corner)
-    shots: int | None = attrs.field(default=None, validator=validators.positive)
-    coarsen: int | None = attrs.field(default=None, validator=validators.positive)
-    encoded: int | None = attrs.field(default=None, validator=validators.positive)
+    shots: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive))
+    coarsen: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive))
+    encoded: int | None = attrs.field(default=None, validator=attrs.validators.optional(validators.positive))
     misfit: Misfit | None = attrs.field(default=None, converter=by_name)
     weights: Any = attrs.field(default=None, eq=False, repr=False)
     optimiser: Any = None

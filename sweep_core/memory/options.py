@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from .._util.validators import counting, is_whole, kind, named, one_of, positive
+from .._util.validators import is_whole, kind, named, one_of, positive
 from ..errors import OptionError, UnsupportedError
 
 STORAGE = "gpu", "cpu", "disk"
@@ -134,8 +134,8 @@ class CkptOptions:
     """
 
     mode: str = attrs.field(default="chunk", validator=one_of("chunk", "recursive"))
-    chunks: int | None = attrs.field(default=None, converter=_number, validator=positive)
-    count: int | None = attrs.field(default=None, converter=_number, validator=positive)
+    chunks: int | None = attrs.field(default=None, converter=_number, validator=attrs.validators.optional(positive))
+    count: int | None = attrs.field(default=None, converter=_number, validator=attrs.validators.optional(positive))
     storage: str = attrs.field(default="gpu", validator=one_of(*STORAGE))
     directory: str | None = attrs.field(default=None, converter=_path, validator=_directory)
 
@@ -202,7 +202,7 @@ class MemoryOptions:
     boundary: BoundaryOptions | None = attrs.field(default=None, validator=kind(BoundaryOptions))
     ckpt: CkptOptions | None = attrs.field(default=None, validator=kind(CkptOptions))
     dtype: str | None = attrs.field(default=None, validator=one_of(None, *PRECISIONS))
-    interval: int = attrs.field(default=1, converter=_number, validator=counting)
+    interval: int = attrs.field(default=1, converter=_number, validator=positive)
     budget: int | None = attrs.field(default=None, converter=_bytes)
     known_above: int = attrs.field(default=0, converter=_number)
 

@@ -17,7 +17,7 @@ from sweep_core import (
     make_problem,
 )
 from sweep_core.errors import UnknownOptionError
-from sweep_core.inversion import LBFGS, Stage
+from sweep_core.inversion import LBFGS, Settings, Stage
 from sweep_core.memory.options import resolve_memory
 
 WRONG = {
@@ -51,6 +51,7 @@ WRONG = {
     "interval": (MemoryOptions, {"interval": 0}, "interval is 0"),
     "no interval": (MemoryOptions, {"interval": None}, "interval is None; expected a whole number from 1 on"),
     "no iterations": (Stage, {"iterations": None}, "Stage: iterations is None; expected a whole number from 1 on"),
+    "no epochs": (Settings, {"epochs": None}, "Settings: epochs is None; expected a whole number from 1 on"),
     "no pairs": (LBFGS, {"memory": None}, "LBFGS: memory is None; expected a whole number from 1 on"),
     "budget": (MemoryOptions, {"budget": -1}, "budget is -1"),
     "known rows": (MemoryOptions, {"known_above": -1}, "known_above is -1; expected a row of the models"),
