@@ -112,8 +112,7 @@ def committed_device(arrays: Any) -> jax.Device | None:
 
 def readable(x: Any) -> np.ndarray | None:
     """Return the values of an array, also under `jax.grad`; None if this would stop a device or break a transform."""
-    if isinstance(x, Tracer):
-        x = jax.lax.stop_gradient(x)
+    x = native.without_gradient(x)
     if isinstance(x, Tracer):
         return None
     if isinstance(x, jax.Array) and not (x.is_fully_addressable and all(d.platform == "cpu" for d in x.devices())):
@@ -180,7 +179,7 @@ def run(
         with native.refusals(problem.memory):
             kind = KINDS[device.platform]
             record, waves, flag = native.propagate(problem, shape, shots, models, kind, device, unread)
-            computed = jax.lax.stop_gradient(record)  # also under `jax.grad`
+            computed = native.without_gradient(record)
             if device.platform == "cpu" and not isinstance(computed, Tracer):
                 computed.block_until_ready()
     count = snapshots.count(shape.samples) if snapshots else 0
@@ -191,7 +190,7 @@ def run(
 
 def read(record: Any) -> np.ndarray | None:
     """Return the record's values even if a device must stop; None if a transform hides them."""
-    record = jax.lax.stop_gradient(record)
+    record = native.without_gradient(record)
     return None if isinstance(record, Tracer) else np.asarray(record)
 
 

@@ -189,7 +189,7 @@ def run_on_devices(
         return run(problem, impl, shots, models, device, snapshots)[:2]
     arrays = {"wavelet": shots.wavelet} | {f"model {i}": m for i, m in enumerate(models)}
     for name, x in arrays.items():
-        if readable(x) is None and isinstance(jax.lax.stop_gradient(x), Tracer):
+        if readable(x) is None and isinstance(native.without_gradient(x), Tracer):
             raise UnsupportedError(
                 f"{name} is traced by jit or vmap, which run on one set of devices; expected a call outside of them; "
                 "inside use jax.shard_map, as the page howto/jax-devices of the documentation shows"
