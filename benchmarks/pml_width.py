@@ -98,7 +98,7 @@ LOSSY = 0.95
 RAYLEIGH = 1560
 """Speed (m/s) of the Rayleigh waves of ROCK, rounded down."""
 LAYERS = ("cpmls", "mpmls", "sponge")
-SIDE = 2
+SIDE = FARTHEST["mpmls"]
 """The largest offset (depths) of receivers along a side below a free surface."""
 EARTHS = {
     "acoustic, slow": Earth(Acoustic, (1500.0,), 1500, 1500, layers=("cpmlr",), orders=ALL),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._util.arrays import numpy_of
+from .._util.arrays import evenly_spaced, numpy_of
 from ..acquisition.call_shape import wavelet_layout
 from ..acquisition.shots import Shots
 from ..equations.first_order import StaggeredEquation
@@ -50,7 +50,7 @@ def shot_costs(problem: Problem, shots: Shots) -> np.ndarray:
     equation, ndim = problem.equation, problem.grid.ndim
     nt, _ = wavelet_layout(problem, shots.wavelet, shots.sources)
     stages = len(equation.stages(ndim)) if isinstance(equation, StaggeredEquation) else 1
-    step = np.unique(np.linspace(0, nt - 1, min(nt, SAMPLES)).round())
+    step = evenly_spaced(nt, SAMPLES)
     out, back = (distance * stages * equation.spatial_order / 2 for distance in (step, nt - 1 - step))
     sources = numpy_of(shots.sources).reshape(len(shots), -1, ndim)
     receivers = numpy_of(shots.receivers).reshape(-1, shots.receivers.shape[-2], ndim)  # of each shot, or of all

@@ -24,7 +24,7 @@ def check_objective(objective: Any) -> None:
     if shape != expected:
         raise ShapeError(f"observed has shape {shape}; expected {expected}")
     if objective.weights is not None:
-        check_weights(objective.weights, shape)
+        _check_weights(objective.weights, shape)
     if shots.mask is not None:
         check_mask(shots.mask, len(shots), expected[2])
     if not callable(objective.misfit):
@@ -34,7 +34,7 @@ def check_objective(objective: Any) -> None:
     ShotPlan(len(shots), group.size, objective.costs)  # checks the costs
 
 
-def check_weights(weights: Any, shape: tuple[int, ...]) -> None:
+def _check_weights(weights: Any, shape: tuple[int, ...]) -> None:
     """Check weights of a record of a shape: one set for each shot, finite, and not zero throughout."""
     factors = np.shape(weights)
     fits = len(factors) == 4 and all(n in (1, m) for n, m in zip(factors, shape, strict=True))

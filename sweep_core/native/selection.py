@@ -93,7 +93,7 @@ def supports(equation: Equation, ndim: int, kind: str, strips: bool = False, dty
         return Support(
             False,
             f"{equation.name} cannot be run backward in time from boundary strips, because it loses energy, has "
-            "fields that exist within a step only, or couples fields of second order; "
-            "use MemoryOptions(strategy='ckpt')",
+            "fields that exist within a step only, or couples fields of second order; use "
+            "MemoryOptions(strategy='ckpt')",
         )
     return Support(True, reason)

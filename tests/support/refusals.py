@@ -15,5 +15,5 @@ def refuses_to_run_backward(equation) -> bool:
     problems = [result.remembering("boundary").problem for result in (case(equation), variant("3-D", equation))]
     frameworks = [name for name in ("torch", "jax") if has(name)]
     results = [backend(n, impl=impl).supports(p) for n in frameworks for impl in ("c", "auto") for p in problems]
-    message = f"{equation.name} cannot be run backward in time .* loses energy.*; use MemoryOptions.strategy='ckpt'."
+    message = f"{equation.name} cannot be run backward in time .* loses energy, has fields .*; use MemoryOptions.strategy='ckpt'."
     return not any(results) and all(re.search(message, support.reason) for support in results)
