@@ -156,6 +156,9 @@ def test_positions_between_nodes_alone_may_be_traced(equation):
     assert error(jax.jit(record)(sources, setup.shots.receivers), expected) <= 1e-12
     repeated = jax.lax.map(lambda further: record(sources + further, setup.shots.receivers), jnp.zeros(2))
     assert error(repeated[1], expected) <= 1e-12
+    bad = [-models[0], *models[1:]]
+    with pytest.raises(DomainError, match="vp"):  # while the program is traced
+        jax.jit(lambda x: solver(wavelet, x, setup.shots.receivers, bad))(sources)
 
 
 @pytest.mark.parametrize("indices", [(0,), (1,), (2,), (3,), (0, 2), (1, 2, 3)], ids=str)
